@@ -39,6 +39,7 @@ LABEXTENSION_TARGETS = ("labextension",)
 PACKAGING_TARGETS = ("packaging",)
 KERNEL_TARGETS = ("modules", "jython")
 IMAGE_TARGETS = ("apptainer", "image", "registry")
+PUT_BACK = (str(BIN_DIR / "python"), "-m", "tests.support.put_back")
 TIERS = ("push", "all")
 N_SLOWEST = 20
 UNTRIED = "never tried here: real GPUs, which need other machines"
@@ -201,8 +202,7 @@ def _start_portal(counts: dict[str, Counts]) -> None:
     """Start the portal as it is without what a run that was killed has left."""
     is_changed = any(LEFT_DIR.glob("*.json"))
     _step("deploy/up", ["deploy/up"], counts)
-    put_back = [f"{BIN_DIR}/python", "-m", "tests.support.put_back"]
-    _step("put back", put_back, counts)
+    _step("put back", PUT_BACK, counts)
     if is_changed:
         _step("deploy/up", ["deploy/up"], counts)
 

@@ -263,6 +263,15 @@ def test_a_report_that_is_missing_or_cut_off_holds_no_passed_test(tmp_path: Path
     assert read_results(cut_off) == read_results(tmp_path / "b.xml") == ()
 
 
+@pytest.fixture(autouse=True)
+def left_dir(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Leave alone what runs on this machine have left."""
+    left = tmp_path / "left"
+    monkeypatch.setattr(command, "LEFT_DIR", left)
+    monkeypatch.setattr(command, "PUT_BACK", ("/usr/bin/rm", "--recursive", "--force", str(left)))
+    return left
+
+
 def test_the_cluster_is_started_once_and_its_failure_fails_the_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -278,6 +287,19 @@ def test_the_cluster_is_started_once_and_its_failure_fails_the_run(
     assert (up.parent / "starts").read_text() == "started\n"
     assert sum(c.n_failed for c in counts.values()) == 1
     assert sum(c.n_passed for c in counts.values()) == 0
+
+
+def test_the_cluster_is_started_again_after_what_a_killed_run_left_was_put_back(
+    started_portal: Path, left_dir: Path
+) -> None:
+    left_dir.mkdir()
+    (left_dir / "1.json").touch()
+    counts: dict[str, Counts] = {}
+
+    command.run_suites([Suite(name="hub", folder="sample")], BARE_PYTEST, counts)
+
+    assert started_portal.read_text() == "started\nstarted\n"
+    assert not left_dir.exists()
 
 
 def test_checks_run_beside_tests_without_the_portal_and_say_what_they_found(
