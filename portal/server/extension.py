@@ -41,6 +41,7 @@ from portal.server.kernels.handlers import kernel_routes
 from portal.server.kernels.notebook_writer import NotebookWriter
 from portal.server.kernels.offered_kernels import OfferedKernels
 from portal.server.kernels.slurm_programs import SlurmPrograms
+from portal.server.lingering_threads import end_despite_threads
 from portal.server.mlflow.pages import MlflowPages
 from portal.server.mlflow.proxy import MlflowProxy
 from portal.server.open_notebooks import notebook_of
@@ -283,3 +284,4 @@ class PortalServer(ExtensionApp):
         for folder in filter(None, (self.private_dir, self.offered_kernels.connections_dir)):
             # Last: what has just ended kept its sockets there.
             shutil.rmtree(folder, ignore_errors=True)
+        end_despite_threads(self.log)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -50,6 +51,7 @@ class NotebookServer:
             "LANG": "C.UTF-8",
             "SLURM_TMPDIR": str(self.tmp_dir),
             "PYTHONPATH": str(CHECKOUT),
+            "PYTHONFAULTHANDLER": "1",
             "JUPYTERHUB_API_TOKEN": "secret-of-the-session",
             **environ,
             "PORTAL_SETTINGS": json.dumps(settings),
@@ -122,8 +124,15 @@ class NotebookServer:
     def stop(self) -> None:
         """End the server as the end of a session does."""
         self.process.terminate()
-        self.process.wait(timeout=START_TIMEOUT_S)
-        self.http.close()
+        try:
+            self.process.wait(timeout=START_TIMEOUT_S)
+        except subprocess.TimeoutExpired as error:
+            # Its threads write where they are.
+            self.process.send_signal(signal.SIGABRT)
+            self.process.wait()
+            raise AssertionError(self.log_path.read_text()) from error
+        finally:
+            self.http.close()
 
 
 def descendants(pid: int) -> list[int]:
