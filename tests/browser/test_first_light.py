@@ -72,15 +72,25 @@ def test_4_the_session_is_a_slurm_job_and_the_page_follows_it(page: Page) -> Non
     # A start may take a second; the page stays until JupyterLab's is let through.
     lab = re.compile(f"/user/{USER}/")
     held: list[Route] = []
-    page.route(lab, lambda route: held.append(route))
+    is_held = True
+
+    def hold(route: Route) -> None:
+        if is_held:
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route(lab, hold)
     page.get_by_role("button", name=re.compile("^Start")).click()
     expect(page.locator("body")).to_contain_text(re.compile("[Ss]ubmitted"))
     picture(page, "4-progress")
-    page.unroute(lab)
+    is_held = False
     for route in held:
         route.continue_()
 
     page.wait_for_url(re.compile(f"/user/{USER}/lab"), timeout=START_TIMEOUT_MS)
+    # Not before: then Playwright lets the held requests pass by itself, now and then.
+    page.unroute_all(behavior="wait")
 
     (job,) = sessions_of(USER)
     assert (job.state, job.n_cpus, job.memory) == ("RUNNING", 8 * N_GPUS, f"{48 * N_GPUS}G")
