@@ -126,7 +126,6 @@ def kernel_spec(environment: Environment, node: Node) -> dict[str, Any]:
         https://jupyter-client.readthedocs.io/en/stable/kernels.html#kernel-specs
     """
     is_r = environment.language is Language.R
-    is_python3 = environment.language is Language.PYTHON
     argv = enter(environment, node, _KERNELS[environment.language])
     if environment.language is Language.PYTHON2:
         argv = [sys.executable, "-c", _PYTHON2_KERNEL, "-f", "{connection_file}", "--", *argv]
@@ -143,7 +142,8 @@ def kernel_spec(environment: Environment, node: Node) -> dict[str, Any]:
             **_image_start(environment, node),
             **variables(environment, path="${PATH}"),
         },
-        "metadata": {"debugger": is_python3 and environment.kind is not Kind.INTERPRETER},
+        # As in the portal's own kernels: debugpy's ports are open to all users of the node.
+        "metadata": {"debugger": False},
     }
 
 

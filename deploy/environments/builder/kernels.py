@@ -73,7 +73,7 @@ def python_spec(
             f"{env_dir}/bin/python",
             # -I: a module in the notebook's folder must not replace one of these.
             *("-I", "-m", "portal.packages.start", name, release, "--"),
-            # The debugger cannot stop in frozen modules; ipykernel's own spec has this, too.
+            # Debuggers cannot stop in frozen modules; ipykernel's own spec has this, too.
             "-Xfrozen_modules=off",
             "-c",
             start,
@@ -82,7 +82,9 @@ def python_spec(
         ],
         "display_name": display_name,
         "language": "python",
-        "metadata": {"debugger": True, "packages_release": release},
+        # debugpy listens on ports of the node and asks nobody for a token: any user of the node
+        # could run code as this one.
+        "metadata": {"debugger": False, "packages_release": release},
         "env": env,
     }
 

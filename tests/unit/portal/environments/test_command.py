@@ -74,3 +74,9 @@ def test_other_kernels_keep_the_sessions_path() -> None:
 def test_nothing_in_the_program_of_a_kernel_is_taken_for_a_place_to_fill_in(name: str) -> None:
     # jupyter_client, `KernelManager.format_kernel_cmd`.
     assert f"{{{name}}}" not in PYTHON_START
+
+
+def test_an_environment_offers_no_debugger_whose_ports_neighbours_reach(tmp_path: Path) -> None:
+    entry = parse_entry("own", {"virtualenv": str(tmp_path)}, where="environments.toml")
+
+    assert kernel_spec(entry, Node(python_path=""))["metadata"]["debugger"] is False
