@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -100,4 +99,3 @@ if __name__ == "__main__":
         print(f"put back: {line}")
     for job_id in cancel_jobs():
         print(f"cancelled: job {job_id} of a run before")
-    sys.exit()
