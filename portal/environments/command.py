@@ -36,10 +36,10 @@ _BASH = ("/bin/bash", "--noprofile", "--norc", "-c")
 _PYTHON2_KERNEL = (
     "import sys; sys.path.remove(''); from portal.server.kernels.python2 import main; main()"
 )
-# The second follows the first; `deploy.environments.builder.kernels` joins them, too.
+# Each follows those before it; `deploy.environments.builder.kernels` joins them, too.
 PYTHON_START = "".join(
-    (files("portal.environments") / name).read_text("utf-8")
-    for name in ("kernel_ports.py", "kernel_start.py")
+    (files("portal.environments.start") / name).read_text("utf-8")
+    for name in ("connection_user.py", "kernel_ports.py", "python_path.py", "kernel_start.py")
 )
 _R_START = (files("portal.environments") / "r_start.sh").read_text("utf-8")
 _KERNELS = {
@@ -51,8 +51,10 @@ _KERNELS = {
         *("-e", "IRkernel::main()", "--args", "{connection_file}"),
     ),
 }
-# Names the folder that kernels import `dsportal` from; it holds nothing else.
+# Names the folder that kernels import `dsportal` from, and no other package.
 LIBRARY_VARIABLE = "PORTAL_LIBRARY"
+# The folder in it that is first in PYTHONPATH, so that Python runs its `sitecustomize`.
+FIRST_IN_PATH = "python_start/first"
 # Names the kernel, as in `dsportal job new --kernel`.
 KERNEL_VARIABLE = "PORTAL_KERNEL"
 # Names the folder with the ipykernel of an image that has none.
@@ -126,6 +128,7 @@ def kernel_spec(environment: Environment, node: Node) -> dict[str, Any]:
         https://jupyter-client.readthedocs.io/en/stable/kernels.html#kernel-specs
     """
     is_r = environment.language is Language.R
+    is_python3 = environment.language is Language.PYTHON
     argv = enter(environment, node, _KERNELS[environment.language])
     if environment.language is Language.PYTHON2:
         argv = [sys.executable, "-c", _PYTHON2_KERNEL, "-f", "{connection_file}", "--", *argv]
@@ -142,8 +145,7 @@ def kernel_spec(environment: Environment, node: Node) -> dict[str, Any]:
             **_image_start(environment, node),
             **variables(environment, path="${PATH}"),
         },
-        # As in the portal's own kernels: debugpy's ports are open to all users of the node.
-        "metadata": {"debugger": False},
+        "metadata": {"debugger": is_python3 and environment.kind is not Kind.INTERPRETER},
     }
 
 

@@ -10,7 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from portal.environments.command import LIBRARY_VARIABLE, PACKAGES_MARK, Node, probe, variables
+from portal.environments.command import (
+    FIRST_IN_PATH,
+    LIBRARY_VARIABLE,
+    PACKAGES_MARK,
+    Node,
+    probe,
+    variables,
+)
 from portal.environments.entry import Environment, Kind, Language
 from spawner.session_settings import read_settings
 
@@ -65,7 +72,8 @@ def probe_node(environ: Mapping[str, str] = os.environ, *session_binds: Path) ->
     library = environ.get(LIBRARY_VARIABLE, "")
     if library:
         named.append(Path(library))
-    python_path = [part for part in environ.get("PYTHONPATH", "").split(":") if part != library]
+    own = {library, f"{library}/{FIRST_IN_PATH}"}
+    python_path = [part for part in environ.get("PYTHONPATH", "").split(":") if part not in own]
     return Node(
         module_init=next(found, None),
         container=Path(container) if container else None,

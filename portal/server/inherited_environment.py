@@ -8,7 +8,7 @@ from pathlib import Path
 from portal.environments.probe import probe_node
 from portal.server.commands import offer_commands, offer_modules
 from portal.server.git.settings import offer_git
-from portal.server.kernels.import_path import drop_relative_paths, offer_library
+from portal.server.kernels.import_path import drop_relative_paths, guard_ports, offer_library
 from portal.server.kernels.inheritance import leave_no_core_files, prepare_environment
 from portal.server.mlflow.tracking import offer_mlflow
 from portal.server.s3.drive import offer_s3
@@ -26,6 +26,7 @@ def prepare_inherited(environ: MutableMapping[str, str], prefix: Path) -> None:
     drop_relative_paths(environ)
     expand_storage(environ)
     offer_library(environ, prefix)
+    guard_ports(environ)
     offer_commands(environ, prefix)
     offer_modules(environ, probe_node(environ).module_init)
     prepare_environment(environ)

@@ -12,7 +12,7 @@ import psutil
 from jupyter_client import BlockingKernelClient, KernelManager
 
 from portal.environments.command import PYTHON_START
-from portal.environments.kernel_ports import FORWARDER
+from portal.environments.start.kernel_ports import FORWARDER
 from tests.support.eventually import eventually
 
 TIMEOUT_S = 60
@@ -20,19 +20,26 @@ TIMEOUT_S = 60
 PORTS = ("shell_port", "iopub_port", "stdin_port", "control_port", "hb_port")
 
 
-def start_kernel(folder: Path, *, inside: Sequence[str] = (), **environ: str) -> KernelManager:
+def start_kernel(
+    folder: Path,
+    *,
+    inside: Sequence[str] = (),
+    program: Sequence[str] = ("-c", PYTHON_START),
+    **environ: str,
+) -> KernelManager:
     """Start one as VS Code does; the caller shuts it down.
 
     Args:
         folder: For the connection file.
         inside: A command that runs the kernel's own.
+        program: What Python is told to run.
         environ: Further variables of the kernel; an empty one is not set.
     """
     kernel = KernelManager(connection_file=str(folder / "kernel-0a1b.json"))
     assert kernel.kernel_spec is not None
     kernel.kernel_spec.argv = [
         *inside,
-        *(sys.executable, "-c", PYTHON_START, "-f", "{connection_file}"),
+        *(sys.executable, *program, "-f", "{connection_file}"),
     ]
     variables = {k: v for k, v in (os.environ | environ).items() if v}
     kernel.start_kernel(env=variables)

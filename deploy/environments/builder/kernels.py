@@ -30,8 +30,8 @@ _TILES = {
     "pytorch": ("PT", "#d84315"),
     MXNET_NAME: ("MX", "#00695c"),
 }
-# The second follows the first, as in `portal.environments.command`.
-_START_FILES = ("kernel_ports.py", "kernel_start.py")
+# Each follows those before it, as in `portal.environments.command`.
+_START_FILES = ("connection_user.py", "kernel_ports.py", "python_path.py", "kernel_start.py")
 R_START = Path("portal/environments/r_start.sh")
 # R's own folder for what its user installs, which R leaves out until somebody makes it. A package
 # in it that keeps the kernel from starting is named in the session's log.
@@ -73,7 +73,7 @@ def python_spec(
             f"{env_dir}/bin/python",
             # -I: a module in the notebook's folder must not replace one of these.
             *("-I", "-m", "portal.packages.start", name, release, "--"),
-            # Debuggers cannot stop in frozen modules; ipykernel's own spec has this, too.
+            # The debugger cannot stop in frozen modules; ipykernel's own spec has this, too.
             "-Xfrozen_modules=off",
             "-c",
             start,
@@ -82,9 +82,7 @@ def python_spec(
         ],
         "display_name": display_name,
         "language": "python",
-        # debugpy listens on ports of the node and asks nobody for a token: any user of the node
-        # could run code as this one.
-        "metadata": {"debugger": False, "packages_release": release},
+        "metadata": {"debugger": True, "packages_release": release},
         "env": env,
     }
 
@@ -147,7 +145,7 @@ def install_mxnet(plan: Plan) -> None:
 
 def python_start(plan: Plan) -> list[Path]:
     """Return the files that a Python kernel is started with: one text, as in every session."""
-    return [plan.source_dir / "portal/environments" / name for name in _START_FILES]
+    return [plan.source_dir / "portal/environments/start" / name for name in _START_FILES]
 
 
 def _start(plan: Plan) -> str:

@@ -23,6 +23,7 @@ TEMPLATES = "notebook_templates"
 ACTIVATE = "portal/environments/activate.sh"
 LIBRARY = "dsportal"
 LIBRARY_SOURCE = "portal/library"
+PYTHON_START = "portal/environments/start"
 ENVIRONMENTS = ("hub", "server", "tensorboard", "tensorflow", "pytorch", "mxnet")
 # One line, since each line of such a file runs by itself. A user's PYTHONPATH may hold another
 # package of our name, which must not make every start of Python complain.
@@ -79,13 +80,14 @@ def offer_commands(server: Path) -> None:
 def offer_library(server: Path) -> None:
     """Create the folder that every kernel of a session imports `dsportal` from.
 
-    It holds nothing else: no kernel may get another package from here.
+    It holds no other package, and the files that Python is started with.
     """
-    (installed,) = server.glob(f"lib/python3*/site-packages/{LIBRARY}")
     new = server / "library.new"
     shutil.rmtree(new, ignore_errors=True)
-    # A copy, since an image gets this folder alone; compiled files would be for one Python.
-    shutil.copytree(installed, new / LIBRARY, ignore=shutil.ignore_patterns("__pycache__"))
+    for source, name in ((LIBRARY, LIBRARY), (PYTHON_START, "python_start")):
+        (installed,) = server.glob(f"lib/python3*/site-packages/{source}")
+        # A copy, since an image gets this folder alone; compiled files would be for one Python.
+        shutil.copytree(installed, new / name, ignore=shutil.ignore_patterns("__pycache__"))
     replace_folder(server / "library", new)
 
 

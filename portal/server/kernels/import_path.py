@@ -1,4 +1,4 @@
-"""PYTHONPATH of the kernels of a session: nothing of the notebook's folder, and `dsportal`."""
+"""PYTHONPATH of a session: nothing of the notebook's folder, `dsportal`, and guarded ports."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import os
 from collections.abc import MutableMapping
 from pathlib import Path
 
-from portal.environments.command import LIBRARY_VARIABLE
+from portal.environments.command import FIRST_IN_PATH, LIBRARY_VARIABLE
 
 VARIABLE = "PYTHONPATH"
 # In a checkout; an installed portal has a copy in the server's environment.
 _SOURCE = Path(__file__).parents[2] / "library"
+_INSTALLED_FIRST = Path(__file__).parents[2] / "environments/start/first"
 
 
 def drop_relative_paths(environ: MutableMapping[str, str]) -> None:
@@ -27,11 +28,27 @@ def drop_relative_paths(environ: MutableMapping[str, str]) -> None:
 def offer_library(environ: MutableMapping[str, str], prefix: Path) -> None:
     """Let every Python of the session import `dsportal`, whatever environment it belongs to.
 
-    The folder holds that package alone, so nothing of an environment is hidden. `prefix` is the
-    environment of the notebook server.
+    The folder holds that package alone, so nothing of an environment is hidden.
+
+    Args:
+        environ: Changed: PYTHONPATH and PORTAL_LIBRARY.
+        prefix: Environment of the notebook server.
     """
     folders = (folder for folder in (_SOURCE, prefix / "library") if folder.is_dir())
     if folder := next(folders, None):
         environ[LIBRARY_VARIABLE] = str(folder)
-        parts = [part for part in environ.get(VARIABLE, "").split(os.pathsep) if part]
-        environ[VARIABLE] = os.pathsep.join([*parts, str(folder)])
+        environ[VARIABLE] = os.pathsep.join([*_parts(environ), str(folder)])
+
+
+def guard_ports(environ: MutableMapping[str, str]) -> None:
+    """Let only the user reach what debuggers and kernels open, in every Python of the session.
+
+    The folder in front of PYTHONPATH holds `sitecustomize` alone, which runs the one that it hides.
+    """
+    library = environ.get(LIBRARY_VARIABLE)
+    first = Path(library) / FIRST_IN_PATH if library else _INSTALLED_FIRST
+    environ[VARIABLE] = os.pathsep.join([str(first), *_parts(environ)])
+
+
+def _parts(environ: MutableMapping[str, str]) -> list[str]:
+    return [part for part in environ.get(VARIABLE, "").split(os.pathsep) if part]

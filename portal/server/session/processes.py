@@ -13,7 +13,7 @@ from typing import Any
 
 import psutil
 
-from portal.environments.kernel_ports import FORWARDER
+from portal.environments.start.kernel_ports import FORWARDER
 from portal.server.session.cgroup import MIB
 
 N_SHOWN = 8

@@ -76,7 +76,19 @@ def test_nothing_in_the_program_of_a_kernel_is_taken_for_a_place_to_fill_in(name
     assert f"{{{name}}}" not in PYTHON_START
 
 
-def test_an_environment_offers_no_debugger_whose_ports_neighbours_reach(tmp_path: Path) -> None:
-    entry = parse_entry("own", {"virtualenv": str(tmp_path)}, where="environments.toml")
+@pytest.mark.parametrize(
+    ("table", "offers"),
+    [
+        ({"virtualenv": "/opt/own"}, True),
+        ({"image": "/opt/own.sif"}, True),
+        ({"virtualenv": "/opt/own", "language": "r"}, False),
+        ({"interpreter": "/usr/bin/jython", "language": "python2"}, False),
+    ],
+)
+def test_a_debugger_is_offered_where_its_ports_are_guarded(
+    table: dict[str, str], offers: bool
+) -> None:
+    entry = parse_entry("own", table, where="environments.toml")
+    node = Node(container=Path("/usr/bin/apptainer"), python_path="")
 
-    assert kernel_spec(entry, Node(python_path=""))["metadata"]["debugger"] is False
+    assert kernel_spec(entry, node)["metadata"]["debugger"] is offers

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from portal.environments.kernel_ports import FORWARDER
+from portal.environments.start.kernel_ports import FORWARDER
 from portal.server.mlflow.pages import MLFLOW
 from portal.server.session.processes import (
     N_SHOWN,

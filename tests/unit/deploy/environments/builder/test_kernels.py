@@ -41,10 +41,3 @@ def test_a_framework_starts_as_the_environments_of_users_do(plan: Plan, name: st
     spec = json.loads((spec_dir(plan, name) / "kernel.json").read_text())
 
     assert PYTHON_START in spec["argv"]
-
-
-@pytest.mark.parametrize("name", ["tensorflow", "pytorch"])
-def test_jupyterlab_offers_no_debugger_whose_ports_neighbours_reach(plan: Plan, name: str) -> None:
-    spec = json.loads((spec_dir(plan, name) / "kernel.json").read_text())
-
-    assert spec["metadata"]["debugger"] is False

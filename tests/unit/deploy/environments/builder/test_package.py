@@ -5,9 +5,11 @@ from pathlib import Path
 from deploy.environments.builder.package import offer_library
 
 
-def test_the_folder_that_kernels_import_from_holds_one_package(tmp_path: Path) -> None:
+def test_the_folder_that_kernels_import_from_has_no_other_package(tmp_path: Path) -> None:
     site_packages = tmp_path / "lib/python3.11/site-packages"
-    for name in ("dsportal/__init__.py", "dsportal/__pycache__/a.pyc", "numpy/__init__.py"):
+    start = "portal/environments/start/first/sitecustomize.py"
+    modules = ("dsportal/__init__.py", "dsportal/__pycache__/a.pyc", "numpy/__init__.py", start)
+    for name in modules:
         (site_packages / name).parent.mkdir(parents=True, exist_ok=True)
         (site_packages / name).touch()
 
@@ -15,5 +17,8 @@ def test_the_folder_that_kernels_import_from_holds_one_package(tmp_path: Path) -
     (site_packages / "dsportal/new.py").touch()
     offer_library(tmp_path)
 
-    found = {str(path.relative_to(tmp_path / "library")) for path in tmp_path.glob("library/**/*")}
-    assert found == {"dsportal", "dsportal/__init__.py", "dsportal/new.py"}
+    files = [path for path in tmp_path.glob("library/**/*") if path.is_file()]
+    assert {str(path.relative_to(tmp_path / "library")) for path in files} == {
+        *("dsportal/__init__.py", "dsportal/new.py"),
+        "python_start/first/sitecustomize.py",
+    }

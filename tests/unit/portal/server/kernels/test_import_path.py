@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from portal.server.kernels import import_path
-from portal.server.kernels.import_path import drop_relative_paths, offer_library
+from portal.server.kernels.import_path import drop_relative_paths, guard_ports, offer_library
 
 
 @pytest.mark.parametrize(
@@ -53,3 +53,23 @@ def test_an_installation_without_the_folder_changes_nothing(
     offer_library(environ, tmp_path)
 
     assert environ == {}
+
+
+@pytest.mark.parametrize("given", ["/a", "", None])
+def test_what_guards_ports_is_in_front_of_all_else(given: str | None) -> None:
+    environ = {"PORTAL_LIBRARY": "/library"}
+    if given is not None:
+        environ["PYTHONPATH"] = given
+
+    guard_ports(environ)
+
+    first = "/library/python_start/first"
+    assert environ["PYTHONPATH"] == (f"{first}:{given}" if given else first)
+
+
+def test_an_installation_without_the_folder_guards_ports_too() -> None:
+    environ: dict[str, str] = {}
+
+    guard_ports(environ)
+
+    assert [path.name for path in Path(environ["PYTHONPATH"]).iterdir()] == ["sitecustomize.py"]

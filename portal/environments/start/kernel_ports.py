@@ -4,13 +4,9 @@ The interpreter of every Python kernel gets this file as text, then `kernel_star
 environments and images that have ipykernel and nothing of this project.
 """
 
-from __future__ import annotations
-
-import sys
-
-if __name__ == "__main__":
-    # Before any other import: an empty entry is the notebook's folder, perhaps somebody else's.
-    sys.path[:] = [path for path in sys.path if path]
+# As text, it follows connection_user.py.
+if "is_own_users" not in globals():
+    from portal.environments.start.connection_user import TABLES, is_own_users
 
 import asyncio
 import contextlib
@@ -19,7 +15,7 @@ import os
 import shutil
 import signal
 import socket
-import struct
+import sys
 import tempfile
 import threading
 import time
@@ -29,12 +25,6 @@ from typing import Any, NoReturn
 # How the process that forwards is called in lists of processes.
 FORWARDER = "kernel-ports"
 CHANNELS = ("shell", "stdin", "control", "iopub", "hb")
-# The kernel's tables of connections: of a socket for IPv4, and of one for both families.
-TABLES = (("/proc/net/tcp", ""), ("/proc/net/tcp6", "{:016X}{:08X}"))
-# Stands for all users whom a user namespace does not know; overflowuid of proc(5).
-UNKNOWN_UID = 65534
-# The map of a namespace that knows all users: there it is the account "nobody".
-MAP_OF_ALL_USERS = ["0", "0", "4294967295"]
 # A unix socket's address holds 107 bytes, and its name takes 8: "/k-65535".
 MAX_FOLDER_BYTES = 107 - 8
 N_WAITING_CONNECTIONS = 100
@@ -63,8 +53,8 @@ def forward_ports(app: Any) -> str:
             f"The connection file asks for ports of {app.ip}. A kernel of the portal listens on "
             "127.0.0.1 only, where it can tell who connects. Let ip be 127.0.0.1."
         )
-    if not os.access(TABLES[0][0], os.R_OK):
-        sys.exit(f"{TABLES[0][0]} cannot be read, so a kernel on ports could not tell who connects")
+    if not os.access(TABLES[0], os.R_OK):
+        sys.exit(f"{TABLES[0]} cannot be read, so a kernel on ports could not tell who connects")
     listeners = []
     for channel in CHANNELS:
         listener = listen(app.ip, getattr(app, channel + "_port"))
@@ -199,55 +189,13 @@ async def accept(
             await asyncio.sleep(RETRY_S)
             continue
         here = client.getsockname()
-        if user_of(there, here) != os.getuid():
+        if not is_own_users(there, here):
             client.close()
             continue
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         task = loop.create_task(join(client, f"{address}-{here[1]}", outputs))
         tasks.add(task)
         task.add_done_callback(tasks.discard)
-
-
-def user_of(there: tuple[str, int], here: tuple[str, int]) -> int | None:
-    """Return the uid of who has connected.
-
-    It can be compared with os.getuid() in a user namespace, too, such as that of an image: this
-    process has opened the table, so the table's numbers are those of its namespace.
-
-    Args:
-        there: Address and port that the connection comes from.
-        here: Address and port that it leads to.
-
-    Returns:
-        None if nobody holds that end any more, or a user whom the namespace does not know.
-
-    Source:
-        proc(5), /proc/net/tcp: addresses as words in the machine's byte order. The uid is the
-        eighth field, the inode the tenth; a connection that no program holds has uid and inode 0.
-    """
-    (upper,) = struct.unpack("=I", bytes((0, 0, 255, 255)))
-    for path, mapped in TABLES:
-        ends = []
-        for ip, port in (there, here):
-            (word,) = struct.unpack("=I", socket.inet_aton(ip))
-            ends.append(f"{mapped.format(0, upper)}{word:08X}:{port:04X}")
-        # A kernel without IPv6 has no tcp6.
-        with contextlib.suppress(OSError), open(path) as table:
-            for fields in map(str.split, table):
-                if fields[1:3] == ends and fields[9] != "0":
-                    uid = int(fields[7])
-                    return uid if uid != UNKNOWN_UID or knows_all_users() else None
-    return None
-
-
-def knows_all_users() -> bool:
-    """Return whether the user namespace has a number for every user of the machine.
-
-    Source:
-        user_namespaces(7), uid_map: first uid inside, first uid outside, number of uids.
-    """
-    with open("/proc/self/uid_map") as uid_map:
-        return uid_map.read().split() == MAP_OF_ALL_USERS
 
 
 async def join(client: socket.socket, address: str, outputs: set[asyncio.Task[None]]) -> None:

@@ -8,14 +8,19 @@ Source:
 """
 # mypy: allow-untyped-defs, allow-untyped-calls
 
-# As text, it follows kernel_ports.py, which has taken the folder out of sys.path.
-if __name__ != "__main__":
-    from portal.environments.kernel_ports import forward_ports
+# As text, it follows kernel_ports.py and python_path.py.
+if "forward_ports" not in globals():
+    from portal.environments.start.kernel_ports import forward_ports
+    from portal.environments.start.python_path import guard_debuggers, offer_library
 
 import contextlib
 import os
 import socket
 import sys
+
+if __name__ == "__main__":
+    # ipykernel imports the debugger.
+    guard_debuggers()
 
 # Behind all else: what an image has itself is imported from there.
 sys.path += filter(None, [os.environ.get("PORTAL_KERNEL_PACKAGES")])
@@ -119,19 +124,6 @@ def tell_the_session(events):
         events.register("post_execute", end)
 
 
-def offer_library():
-    """Import `dsportal` from the session's folder, which has no other package.
-
-    PYTHONPATH does it, too, unless a module, an image or the entry of the environment has set it.
-    """
-    folder = os.environ.get("PORTAL_LIBRARY", "")
-    if folder and folder not in sys.path:
-        sys.path.append(folder)
-        # For the ranks and whatever else the kernel starts.
-        path = os.environ.get("PYTHONPATH")
-        os.environ["PYTHONPATH"] = os.pathsep.join([path, folder]) if path else folder
-
-
 def name_the_notebook():
     """Tell MLflow in which notebook a run was made, as the notebook is called now.
 
@@ -181,8 +173,18 @@ def take_output_from(address):
     IOPubThread._setup_pipe_out = connect
 
 
-if __name__ == "__main__":
+def start_kernel(argv=None, **options):
+    """Run a kernel until it ends.
+
+    Args:
+        argv: Its arguments, or None for those of the process.
+        options: Of ipykernel's `launch_new_instance`.
+    """
     offer_library()
     name_the_notebook()
     take_a_shell_that_is_here()
-    NotebookKernel.launch_instance()
+    NotebookKernel.launch_instance(argv, **options)
+
+
+if __name__ == "__main__":
+    start_kernel()
