@@ -33,12 +33,10 @@ IDLE_AFTER_S = 20.0
 # VS Code calls a window active for a minute after it was used.
 UNUSED_TIMEOUT_S = 300
 # An extension of a user's, which says whom it may call.
-EXTENSION = {
-    "extension/package.json": """{
-        "name": "asks", "publisher": "tests", "version": "1.0.0", "engines": {"vscode": "^1.89.0"},
-        "extensionKind": ["workspace"], "activationEvents": ["onStartupFinished"], "main": "asks.js"
-    }""",
-    "extension/asks.js": """
+ASKS = {
+    "publisher": "tests",
+    "name": "asks",
+    "main": """
         const vscode = require("vscode");
         const of = name => vscode.workspace.getConfiguration().get(name);
         exports.activate = () => require("fs").writeFileSync(
@@ -48,13 +46,36 @@ EXTENSION = {
                 of("extensions.autoCheckUpdates"), of("extensions.autoUpdate"),
             ]));
     """,
-    "extension.vsixmanifest": """<PackageManifest Version="2.0.0"
-        xmlns="http://schemas.microsoft.com/developer/vsx-schema/2011"><Metadata>
-        <Identity Language="en-US" Id="asks" Version="1.0.0" Publisher="tests"/></Metadata>
-        <Installation><InstallationTarget Id="Microsoft.VisualStudio.Code"/></Installation>
-        <Assets><Asset Type="Microsoft.VisualStudio.Code.Manifest" Path="extension/package.json"/>
-        </Assets></PackageManifest>""",
 }
+# Stands for the Python extension: its name, its setting, and which of its values it looks at.
+PYTHON = {
+    "publisher": "ms-python",
+    "name": "python",
+    "contributes": {
+        "configuration": {
+            "properties": {
+                "python.defaultInterpreterPath": {
+                    "type": "string",
+                    "default": "python",
+                    "scope": "machine-overridable",
+                }
+            }
+        }
+    },
+    "main": """
+        const vscode = require("vscode");
+        const say = () => require("fs").writeFileSync(
+            process.env.HOME + "/python.json", JSON.stringify(vscode.workspace
+                .getConfiguration("python").inspect("defaultInterpreterPath").globalValue ?? null));
+        exports.activate = () => { say(); vscode.workspace.onDidChangeConfiguration(say); };
+    """,
+}
+MANIFEST = """<PackageManifest Version="2.0.0"
+    xmlns="http://schemas.microsoft.com/developer/vsx-schema/2011"><Metadata>
+    <Identity Language="en-US" Id="{name}" Version="1.0.0" Publisher="{publisher}"/></Metadata>
+    <Installation><InstallationTarget Id="Microsoft.VisualStudio.Code"/></Installation>
+    <Assets><Asset Type="Microsoft.VisualStudio.Code.Manifest" Path="extension/package.json"/>
+    </Assets></PackageManifest>"""
 needs_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can become two other users")
 
 
@@ -124,6 +145,23 @@ def run_in_terminal(page: Page, command: str) -> None:
     page.keyboard.type(f"{command}\n")
 
 
+def write_vsix(path: Path, extension: dict[str, Any]) -> None:
+    """Write the file of an extension that starts with every window."""
+    described = {
+        "version": "1.0.0",
+        "engines": {"vscode": "^1.89.0"},
+        "extensionKind": ["workspace"],
+        "activationEvents": ["onStartupFinished"],
+        **extension,
+        "main": "main.js",
+    }
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("extension/package.json", json.dumps(described))
+        file.writestr("extension/main.js", extension["main"])
+        file.writestr("extension.vsixmanifest", MANIFEST.format_map(extension))
+    path.chmod(0o644)
+
+
 def test_the_time_left_is_told_and_the_warning_is_shown(page: Page) -> None:
     expect(page.locator(".statusbar")).to_contain_text(" min left", timeout=TIMEOUT_MS)
 
@@ -156,16 +194,32 @@ def test_a_terminal_has_the_gpus_of_the_session_and_no_token(
 def test_an_extension_from_a_file_learns_that_it_may_call_nobody(
     page: Page, server: NotebookServer
 ) -> None:
-    with zipfile.ZipFile(server.root / "asks.vsix", "w") as file:
-        for name, text in EXTENSION.items():
-            file.writestr(name, text)
-    (server.root / "asks.vsix").chmod(0o644)
+    write_vsix(server.root / "asks.vsix", ASKS)
 
     run_in_terminal(page, "code-server --install-extension asks.vsix")
 
     answers = server.root / "answers.json"
     wanted = [False, "off", False, False, "off"]
     eventually(lambda: json.loads(answers.read_text()) == wanted, timeout_s=60)
+
+
+def test_the_python_extension_starts_the_sessions_python_until_its_user_chooses_another(
+    page: Page, server: NotebookServer
+) -> None:
+    write_vsix(server.root / "python.vsix", PYTHON)
+
+    run_in_terminal(page, "code-server --install-extension python.vsix")
+
+    said = server.root / "python.json"
+    eventually(lambda: json.loads(said.read_text()) == "${env:PORTAL_PYTHON}", timeout_s=60)
+    machine = server.root / ".local/share/code-server/Machine/settings.json"
+    machine.write_text('{"python.defaultInterpreterPath": "/mine/python"}')
+    eventually(lambda: json.loads(said.read_text()) == "/mine/python", timeout_s=60)
+    page.reload()
+    said.unlink()
+    eventually(lambda: json.loads(said.read_text()) == "/mine/python", timeout_s=120)
+    expect(page.locator(".statusbar")).to_contain_text(" min left", timeout=TIMEOUT_MS)
+    assert json.loads(said.read_text()) == "/mine/python"
 
 
 def test_a_file_is_edited_and_saved(page: Page, server: NotebookServer) -> None:

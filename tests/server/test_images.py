@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from portal.environments.command import FIRST_IN_PATH
 from portal.environments.registry import OWN_PATH
 from tests.support.bare_image import docker_archive, tar_of, write_bare_archive, write_wheels
 from tests.support.eventually import eventually
@@ -98,7 +99,7 @@ async def test_a_cell_runs_in_an_image_that_the_user_made(server: NotebookServer
     library = f"{CHECKOUT}/portal/library"
     assert printed == [
         *("False", "/usr/bin/python3", str(server.root.stat().st_uid), "0,2"),
-        *(f"{library}/dsportal", f"{CHECKOUT}:{library}"),
+        *(f"{library}/dsportal", f"{library}/{FIRST_IN_PATH}:{CHECKOUT}:{library}"),
     ]
 
 

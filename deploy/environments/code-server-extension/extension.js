@@ -1,9 +1,12 @@
-// The session around VS Code: time left, the warnings that JupyterLab's tabs show, and signs of use.
+// The session around VS Code: time left, the warnings that JupyterLab's tabs show, signs of use, and
+// which Python is its own.
 const http = require('http');
 const vscode = require('vscode');
 
 const POLL_MS = 5_000;
 const PORT_OF_NOBODY = 1;
+const PYTHON_EXTENSION = 'ms-python.python';
+const PYTHON_OF_SESSION = '${env:PORTAL_PYTHON}';
 
 /** Ask the notebook server on the socket that only the user can open. */
 function ask(method, path) {
@@ -135,8 +138,24 @@ class Session {
   }
 }
 
+/**
+ * Let the Python extension start the session's Python until its user chooses another. It takes no
+ * default of an extension, so this is one of the user's settings.
+ */
+async function offerPython() {
+  const settings = vscode.workspace.getConfiguration('python');
+  const setting = settings.inspect('defaultInterpreterPath');
+  const isInstalled = vscode.extensions.getExtension(PYTHON_EXTENSION) !== undefined;
+  if (isInstalled && setting && setting.globalValue === undefined) {
+    const everywhere = vscode.ConfigurationTarget.Global;
+    await settings.update('defaultInterpreterPath', PYTHON_OF_SESSION, everywhere);
+  }
+}
+
 exports.activate = context => {
   if (process.env.PORTAL_SERVER_SOCKET) {
     new Session(context);
+    context.subscriptions.push(vscode.extensions.onDidChange(offerPython));
+    offerPython();
   }
 };
