@@ -14,15 +14,13 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+DEBUGPY = "debugpy.common.sockets"
 # The function of each module that opens a port for others to connect to.
 #
 # Source:
-#     debugpy 1.8: `debugpy.common.sockets`, of adapter and debugged program; pydevd, which it
-#     contains, opens one itself if it is to do without an adapter.
-OPENERS = {
-    "debugpy.common.sockets": "create_server",
-    "_pydevd_bundle.pydevd_comm": "create_server_socket",
-}
+#     debugpy 1.8: of adapter and debugged program. Without an adapter pydevd, which it contains,
+#     opens the port.
+OPENERS = {DEBUGPY: "create_server", "_pydevd_bundle.pydevd_comm": "create_server_socket"}
 # In which a debugged program waits for its adapter, as debugpy does.
 CLOSE_TIMEOUT_S = 30
 
@@ -40,9 +38,24 @@ class OwnUsersListener(socket.socket):
 
 
 def guard_listeners(debugger: ModuleType) -> None:
-    """Let a module of OPENERS, just imported, accept only connections of its own user."""
-    opener = OPENERS[debugger.__name__]
-    setattr(debugger, opener, guarded(getattr(debugger, opener)))
+    """Let a module of OPENERS, just imported, accept only connections of its own user.
+
+    PyCharm has a pydevd of its own, which may listen in another way and is left as it is then.
+
+    Args:
+        debugger: The module.
+
+    Raises:
+        ImportError: If this debugpy opens its ports in an unknown way.
+    """
+    name = OPENERS[debugger.__name__]
+    if hasattr(debugger, name):
+        setattr(debugger, name, guarded(getattr(debugger, name)))
+    elif debugger.__name__ == DEBUGPY:
+        raise ImportError(
+            "This debugpy opens its ports in a way that the portal does not know, so other users "
+            "of the node could run code as you. Install debugpy 1.8."
+        )
     if hasattr(debugger, "close_socket"):
         debugger.__dict__["close_socket"] = close_after_the_other_end
 

@@ -28,7 +28,9 @@ class PortGuard:
         if name not in GUARDS:
             return None
         for finder in sys.meta_path:
-            spec = finder is not self and finder.find_spec(name, path, target)
+            # Old finders do not have it.
+            find = getattr(finder, "find_spec", None)
+            spec = finder is not self and find and find(name, path, target)
             if spec:
                 return guarded(spec)
         return None

@@ -66,6 +66,16 @@ def test_an_older_ipykernel_is_left_as_it_is(tmp_path: Path) -> None:
     assert printed == "None\n"
 
 
+def test_a_finder_of_the_old_kind_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys\nsys.meta_path.insert(1, type('Old', (), {'find_module': lambda *_: None})())\n"
+    )
+
+    printed = run("-c", LAUNCHER, path=f"{FIRST}:{tmp_path}", PORTAL_SERVER_SOCKET="/run/session")
+
+    assert printed.strip() == "False"
+
+
 def test_a_debugged_program_tells_its_own_user_where_it_stands(tmp_path: Path) -> None:
     ports = tmp_path / "ports"
     code = f"import debugpy, json; open({str(ports)!r}, 'w').write(json.dumps(debugpy.listen(0)))"
