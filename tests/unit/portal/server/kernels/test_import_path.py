@@ -72,4 +72,4 @@ def test_an_installation_without_the_folder_guards_ports_too() -> None:
 
     guard_ports(environ)
 
-    assert [path.name for path in Path(environ["PYTHONPATH"]).iterdir()] == ["sitecustomize.py"]
+    assert [path.name for path in Path(environ["PYTHONPATH"]).glob("*.py")] == ["sitecustomize.py"]
