@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
+
+from deploy.environments.builder.plan import Plan
+from deploy.environments.builder.targets import TARGETS
 
 CHECKOUT = Path(__file__).parents[3]
 
@@ -29,8 +33,19 @@ def test_each_program_starts_from_what_was_copied_before_it(tmp_path: Path) -> N
             )
             assert help_.returncode == 0, f"{rest}: {help_.stderr}"
             started.append(program)
+            if program == "deploy/environments/build":
+                assert lacking(tmp_path, rest.partition("&&")[0].split()[1:]) == [], rest
 
     assert started == ["deploy/environments/build", "deploy/up", "deploy/environments/build"]
+
+
+def lacking(copied: Path, words: Sequence[str]) -> list[str]:
+    """Return what the named targets are made from and nobody has copied."""
+    plan = Plan(source_dir=CHECKOUT)
+    named = [target for target in TARGETS if target.name in words]
+    files = {file for target in named for file in target.made_from(plan) if isinstance(file, Path)}
+    own = sorted(file.relative_to(CHECKOUT) for file in files if file.is_relative_to(CHECKOUT))
+    return [str(file) for file in own if not (copied / file).exists()]
 
 
 def copy(source: Path, target: Path, *, is_folder: bool) -> None:
