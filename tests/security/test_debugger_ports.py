@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.debugger import FIRST, debugged, mark_of, open_ports, read
+from tests.support.debugger import FIRST, GREETING, debugged, mark_of, open_ports
 from tests.support.editor_kernel import TIMEOUT_S, connect, ports, printed, start_kernel
 from tests.support.eventually import eventually
+from tests.support.other_user import NEIGHBOUR, read
 
-NEIGHBOUR = 20002
 WAIT = "print('ready', flush=True); input()"
 WITH_ADAPTER = f"import debugpy; debugpy.listen(0); {WAIT}"
 WITHOUT_ADAPTER = f"""
@@ -29,10 +29,12 @@ def test_another_user_gets_not_a_byte_from_a_debugged_program(program: str) -> N
         opened = open_ports(mark)
         assert opened
 
-        assert read(opened, NEIGHBOUR) == [0] * len(opened)
+        assert read(opened, NEIGHBOUR, greeting=GREETING) == [0] * len(opened)
 
         # The adapter talks to one client and one program at a time.
-        assert read(opened[:1], None, is_enough=True) > [0], "the user's own get an answer"
+        assert read(opened[:1], None, greeting=GREETING, is_enough=True) > [0], (
+            "the user's own get an answer"
+        )
 
 
 def test_another_user_gets_not_a_byte_from_the_adapter_that_an_editor_starts() -> None:
@@ -44,7 +46,7 @@ def test_another_user_gets_not_a_byte_from_the_adapter_that_an_editor_starts() -
     with debugged("-c", start) as mark:
         opened = eventually(lambda: open_ports(mark), timeout_s=TIMEOUT_S)
 
-        assert read(opened, NEIGHBOUR) == [0] * len(opened)
+        assert read(opened, NEIGHBOUR, greeting=GREETING) == [0] * len(opened)
 
 
 @pytest.mark.parametrize("path", ["", str(FIRST)], ids=["of the image", "of the session"])
@@ -67,7 +69,7 @@ def test_another_user_gets_not_a_byte_from_the_debugger_of_a_notebook(
         opened = [port for port in open_ports(mark) if port not in before]
         assert opened
 
-        assert read(opened, NEIGHBOUR) == [0] * len(opened)
+        assert read(opened, NEIGHBOUR, greeting=GREETING) == [0] * len(opened)
 
         assert printed(client, "print('of the user')") == "of the user\n"
         client.stop_channels()
@@ -83,7 +85,7 @@ def test_a_kernel_that_an_editor_starts_by_itself_lets_its_own_user_in_alone(
     try:
         client = connect(kernel)
 
-        assert read(ports(kernel), NEIGHBOUR) == [0] * 5
+        assert read(ports(kernel), NEIGHBOUR, greeting=GREETING) == [0] * 5
 
         assert printed(client, "print('of the user')") == "of the user\n"
         client.stop_channels()

@@ -14,11 +14,11 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 from playwright.sync_api import expect  # noqa: E402
 
 from tests.support.chromium import TIMEOUT_MS, logged_in_page  # noqa: E402
-from tests.support.debugger import mark_of, open_ports, read  # noqa: E402
+from tests.support.debugger import GREETING, mark_of, open_ports  # noqa: E402
 from tests.support.notebook_server import start_jupyterlab  # noqa: E402
+from tests.support.other_user import NEIGHBOUR, read  # noqa: E402
 
 SERVER_PYTHON = Path("/opt/data-scientist-portal/environments/server/bin/python")
-NEIGHBOUR = 20002
 NOTEBOOK = {
     "cells": [
         {
@@ -65,7 +65,7 @@ def test_a_cell_stops_at_a_breakpoint_and_no_other_user_reaches_the_debugger(
             opened = [port for port in open_ports(mark) if port not in before]
             assert opened
             if os.getuid() == 0:
-                assert read(opened, NEIGHBOUR) == [0] * len(opened)
+                assert read(opened, NEIGHBOUR, greeting=GREETING) == [0] * len(opened)
 
             page.get_by_role("button", name="Continue (F9)").click()
             expect(page.locator(".jp-CodeCell .jp-OutputArea")).to_contain_text("epochs 4")

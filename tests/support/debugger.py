@@ -22,33 +22,16 @@ FIRST = CHECKOUT / "portal/library" / FIRST_IN_PATH
 TIMEOUT_S = 60
 # The adapter leaves its parents, but keeps their variables.
 _MARK = "DSPORTAL_TEST_DEBUGGER"
-# Connects, sends a debugger's first request, and says how many bytes it got until the other end
-# closed the connection.
-_READER = """
-import json, socket, sys
-
-request = json.dumps({"seq": 1, "type": "request", "command": "initialize",
-                      "arguments": {"adapterID": "debugpy", "pathFormat": "path"}})
-text = f"Content-Length: {len(request)}\\r\\n\\r\\n{request}".encode()
-
-def read(port):
-    n_bytes = 0
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
-        try:
-            connection.sendall(text)
-            while data := connection.recv(1000):
-                n_bytes += len(data)
-                if is_enough:
-                    break
-        except ConnectionError:
-            pass
-        except TimeoutError:
-            return "not closed"
-    return n_bytes
-
-numbers, is_enough = json.loads(sys.argv[1])
-print(json.dumps([read(port) for port in numbers]))
-"""
+_REQUEST = json.dumps(
+    {
+        "seq": 1,
+        "type": "request",
+        "command": "initialize",
+        "arguments": {"adapterID": "debugpy", "pathFormat": "path"},
+    }
+)
+# The first request of a debugger.
+GREETING = f"Content-Length: {len(_REQUEST)}\r\n\r\n{_REQUEST}".encode()
 
 
 @contextmanager
@@ -100,18 +83,3 @@ def open_ports(mark: str) -> list[int]:
             continue
         ports |= {one.laddr.port for one in connections if one.status == psutil.CONN_LISTEN}
     return sorted(ports)
-
-
-def read(ports: list[int], user_id: int | None, *, is_enough: bool = False) -> list[int | str]:
-    """Return the bytes that a user gets from each port; with `is_enough`, the first of them."""
-    done = subprocess.run(
-        ["/usr/bin/python3", "-I", "-c", _READER, json.dumps([ports, is_enough])],
-        user=user_id,
-        group=user_id,
-        extra_groups=None if user_id is None else [],
-        cwd="/",
-        stdout=subprocess.PIPE,
-        timeout=TIMEOUT_S,
-        check=True,
-    )
-    return list(json.loads(done.stdout))

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.debugger import FIRST, TIMEOUT_S, debugged, open_ports, read
+from tests.support.debugger import FIRST, GREETING, TIMEOUT_S, debugged, open_ports
+from tests.support.other_user import read
 
 MODULES = "import sys; print(*sorted(sys.modules))"
 LAUNCHER = (
@@ -83,4 +84,4 @@ def test_a_debugged_program_tells_its_own_user_where_it_stands(tmp_path: Path) -
         _, port = json.loads(ports.read_text())
 
         assert port in open_ports(mark)
-        assert read([port], None, is_enough=True) > [0]
+        assert read([port], None, greeting=GREETING, is_enough=True) > [0]
