@@ -21,6 +21,8 @@ from portal.server.collaboration import load_collaboration, offer_labextensions
 from portal.server.commands import equip_terminals
 from portal.server.environments.handlers import environment_routes
 from portal.server.environments.tasks import Tasks
+from portal.server.files.checkpoints import keep_checkpoints_apart
+from portal.server.files.deletion import delete_whole_folders
 from portal.server.files.handlers import Transfers, transfer_routes
 from portal.server.full_disk import keep_readable
 from portal.server.git.course import Courses
@@ -92,7 +94,10 @@ class PortalServer(ExtensionApp):
     def initialize_settings(self) -> None:
         """Prepare environment, home and kernels, so that the first page shows them."""
         prepare_inherited(os.environ, Path(sys.prefix))
-        keep_readable(self.serverapp.contents_manager)
+        contents = self.serverapp.contents_manager
+        keep_readable(contents)
+        keep_checkpoints_apart(contents)
+        delete_whole_folders(contents)
         self.private_dir = self._make_private_dir()
         settings = read_settings(os.environ)
         offer_tools(os.environ, Path(sys.prefix), settings, self.private_dir)

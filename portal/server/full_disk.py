@@ -85,9 +85,9 @@ def describe_full(path: str) -> str:
     """Return what to do about a file that could not be saved; `path` is Jupyter's."""
     return (
         f"{PurePosixPath(path).name} could not be saved: the disk of its folder is full. What you"
-        " see is not lost while this page is open. Open a terminal and delete what you no longer"
-        " need with rm; 'du -sh ~/* ~/.[!.]*' shows what is large, often ~/.cache and"
-        " ~/.local/share/Trash, where the file browser puts what it deletes. Then save again."
+        " see is not lost while this page is open. Delete what you no longer need in the file"
+        " browser, or in a terminal with rm: there is no trash, so the space is free at once."
+        " 'du -sh ~/* ~/.[!.]*' shows what is large, often ~/.cache. Then save again."
     )
 
 

@@ -14,13 +14,13 @@ from spawner.slurm.units import format_memory, format_walltime
 # The signal that --signal sends; the session clock on the node waits for it.
 WARNING_SIGNAL = "USR1"
 
-# What a notebook server would write into the home goes to the node's disk; deleting frees
-# space at once, since there is no trash.
+# What a notebook server would write into the home goes to the node's disk. Folders can be deleted
+# with all that is in them; JupyterHub has switched the trash off, so that frees space at once.
 _RESCUE_LINES = (
     "folder=$(mktemp -d /tmp/dsportal-rescue-XXXXXXXX) || exit 1",
     'exec >"$folder/session.log" 2>&1',
     'mkdir "$folder/config"',
-    """echo '{"FileContentsManager": {"delete_to_trash": false}}' """
+    """echo '{"FileContentsManager": {"always_delete_dir": true}}' """
     '>"$folder/config/jupyter_server_config.json"',
     'export JUPYTER_CONFIG_DIR="$folder/config" JUPYTER_DATA_DIR="$folder/data"',
     'export JUPYTER_RUNTIME_DIR="$folder/runtime" IPYTHONDIR="$folder/ipython"',

@@ -59,7 +59,7 @@ def test_a_notebook_stays_readable_and_a_failed_save_says_what_to_delete(
 
     assert refused.status_code == 507, refused.text
     assert "a.ipynb could not be saved: the disk of its folder is full" in refused.json()["message"]
-    assert "Trash" in refused.json()["message"]
+    assert "there is no trash" in refused.json()["message"]
     assert read.status_code == 200, read.text
     assert source_of(read) == "first", "the file is as it was"
     assert read.json()["content"]["cells"][0]["metadata"]["trusted"], "and is still trusted"

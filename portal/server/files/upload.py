@@ -179,8 +179,8 @@ class Upload:
         left_mib = -(-(self._size_bytes - offset) // MIB)
         return (
             f"{self.target.name} does not fit: the disk of its folder, or your quota there, is "
-            f"full, and {left_mib} MiB are still missing. Delete what you no longer need, in a "
-            f"terminal with rm, and upload the file again: it continues where it was. "
+            f"full, and {left_mib} MiB are still missing. Delete what you no longer need, "
+            "and upload the file again: it continues where it was. "
             f"{self.part.name} holds what has arrived; delete it to give up."
         )
 
