@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+
+# What begins or ends a word of sudoers.
+_SPECIAL = re.compile(r"([^A-Za-z0-9_.-])")
 
 
 def render_rules(
@@ -31,6 +35,7 @@ def render_rules(
     """
     # A group and not ALL: the hub becomes neither root nor another service this way. The empty
     # string after a program allows no argument.
+    account, group, slurm_user = (_SPECIAL.sub(r"\\\1", n) for n in (account, group, slurm_user))
     allowed = ((f"%{group}", launcher), (slurm_user, extender))
     rules = [f'{account} ALL=({runs_as}) NOPASSWD: {path} ""' for runs_as, path in allowed]
     defaults = [f"Defaults:{account} env_file={variables}"] if variables else []

@@ -41,11 +41,11 @@ from deploy.site.installer.texts import (
     slurm_variables,
 )
 from deploy.site.installer.units import LOGS, render_units
+from spawner.account_names import objection
 
 SOURCE_DIR = Path(__file__).resolve().parents[3]
 # These go into paths, units and rules of sudo: no blanks, slashes or commas.
 VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,40}", re.ASCII)
-GROUP = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}", re.ASCII)
 SLURM_VARIABLES = Path("/etc/data-scientist-portal/slurm.env")
 
 
@@ -137,11 +137,10 @@ def requested_site(wanted: argparse.Namespace) -> Site:
         DeployError: If a name cannot be one.
     """
     version = wanted.version or package_version()
-    for word, form in ((version, VERSION), (wanted.users_group, GROUP), (wanted.slurm_user, GROUP)):
-        if not form.fullmatch(word):
-            raise DeployError(
-                f"{word!r} cannot be a name here.", next_step="Use letters and digits."
-            )
+    is_bad = {version: not VERSION.fullmatch(version)}
+    is_bad |= {name: bool(objection(name)) for name in (wanted.users_group, wanted.slurm_user)}
+    for word in filter(is_bad.get, is_bad):
+        raise DeployError(f"{word!r} cannot be a name here.", next_step="Use letters and digits.")
     # Names with another meaning in the folder of versions.
     if version in {"current", "libexec", "environments"}:
         raise DeployError(f"A version cannot be called {version}.", next_step="Name it otherwise.")

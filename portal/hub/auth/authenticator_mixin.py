@@ -16,7 +16,7 @@ from traitlets import Integer, List, Set, Unicode
 
 from portal.hub.auth.account_status import AccountStatus, AccountStatusCache, LoginPermission
 from portal.hub.auth.client_address import client_address, parse_networks
-from portal.hub.auth.credentials import Credentials, LoginError
+from portal.hub.auth.credentials import Credentials, LoginError, refuse_name
 from portal.hub.auth.known_browsers import read_browser, remember_browser
 from portal.hub.auth.login_queue import LONGEST_WAIT_S, LoginQueue, LoginQueueFullError
 from portal.hub.auth.login_throttle import LoginAttempt, LoginThrottle, Outcome
@@ -233,9 +233,11 @@ class AuthenticatorMixin(Authenticator):
         `deadline_s` is on the monotonic clock; the name service is given a second at least.
 
         Raises:
-            LoginError: If the user has no account here, has a system account, or the name service
-                did not answer.
+            LoginError: If the user has no account here, has a system account, has a name that
+                cannot be served, or the name service did not answer.
         """
+        # Not every authenticator has a login form, where names are refused before.
+        refuse_name(name)
         # LDAP may have used up the time; the right password must not fail for that.
         deadline_s = max(deadline_s, time.monotonic() + 1)
         try:

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from tornado.httputil import HTTPServerRequest
 from tornado.web import HTTPError
 
-# No dash at the beginning: the name becomes an argument of sudo. useradd takes 32 characters.
-USER_NAME = re.compile(r"[a-z_][a-z0-9_.-]{0,31}")
+from spawner.account_names import objection
+
 CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 LONGEST_PASSWORD = 1024
+SHOWN_LENGTH = 40
 
 
 class LoginError(HTTPError):
@@ -40,9 +41,21 @@ class NoFormError(LoginError):
         )
 
 
+class UnservedNameError(LoginError):
+    """A name that the portal cannot serve, whatever the password."""
+
+    def __init__(self, name: str, why: str) -> None:
+        shown = name if len(name) <= SHOWN_LENGTH else f"{name[:SHOWN_LENGTH]}…"
+        super().__init__(
+            403,
+            f"This portal cannot serve names like '{shown}', since it {why}. If that is your name"
+            " on the cluster, ask the administrators for another one; else correct it.",
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credentials:
-    """A valid UNIX user name, and a password."""
+    """A name that an account can have, and a password."""
 
     name: str
     password: str
@@ -59,11 +72,12 @@ def read_credentials(
         normalize: Turns a name as typed into an account name.
 
     Returns:
-        None if they cannot be right: a name that no account has, an empty or very long password, or
-        a control character anywhere.
+        None if they cannot be right: no name, an empty or very long password, or a control
+        character anywhere.
 
     Raises:
         NoFormError: If it is not the form of the login page.
+        UnservedNameError: If no account of this name could be served.
 
     Source:
         tornado 6.6 turns control characters into spaces and strips them, so that "ada\n" would
@@ -75,8 +89,18 @@ def read_credentials(
     if any(CONTROL_CHARACTER.search(value.decode("utf-8", "replace")) for value in sent):
         return None
     name, password = normalize(form.get("username", "")), form.get("password", "")
-    # Not match(), which ignores what follows the name. Not an empty password, with which a bind to
-    # LDAP succeeds as nobody (RFC 4513, 5.1.2).
-    if not USER_NAME.fullmatch(name) or not password.strip() or len(password) > LONGEST_PASSWORD:
+    # An empty password would bind to LDAP as nobody (RFC 4513, 5.1.2).
+    if not name or not password.strip() or len(password) > LONGEST_PASSWORD:
         return None
+    refuse_name(name)
     return Credentials(name=name, password=password)
+
+
+def refuse_name(name: str) -> None:
+    """Refuse a name that the portal cannot serve.
+
+    Raises:
+        UnservedNameError: With a sentence for the login page.
+    """
+    if why := objection(name):
+        raise UnservedNameError(name, why)

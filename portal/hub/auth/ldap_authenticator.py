@@ -78,6 +78,8 @@ class PortalLDAPAuthenticator(AuthenticatorMixin, LDAPAuthenticator):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        # The base class's own idea of a name; it is read from a form by `read_credentials`.
+        self.valid_username_regex = ""
         self._directory = LdapServers(self.servers)
         sys.setswitchinterval(SWITCH_INTERVAL_S)
         self._ldap_threads = ThreadPoolExecutor(N_LDAP_THREADS, thread_name_prefix="ldap")

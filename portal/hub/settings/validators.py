@@ -6,6 +6,8 @@ import ipaddress
 import re
 from urllib.parse import urlsplit
 
+from spawner.account_names import objection
+
 # No comma: in options of sbatch it makes a list of names.
 SLURM_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", re.ASCII)
 # No part begins with a dot: ".." would lead out of the path.
@@ -153,15 +155,17 @@ def check_dn_template(template: str) -> None:
 
 
 def check_user_names(names: tuple[str, ...]) -> None:
-    """Refuse names that cannot be UNIX accounts: capitals, surrounding spaces, empty.
+    """Refuse names that nobody can log in with.
 
     Raises:
         ValueError: With a sentence for the administrator.
     """
     for name in names:
         # JupyterHub compares names in small letters: another one would match nobody.
-        if name != name.strip().lower() or not name:
+        if name != name.lower():
             raise ValueError(f"{name!r} is not a user name in small letters.")
+        if why := objection(name):
+            raise ValueError(f"the portal cannot serve {name!r}: it {why}.")
 
 
 def check_slurm_names(names: tuple[str, ...]) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import subprocess
 import sys
 from importlib.resources import files
 from pathlib import Path
 
+from spawner.account_names import objection
 from spawner.errors import SiteError
 from spawner.root_owned import open_to_others
 from spawner.sudo_rules import render_rules
@@ -27,8 +27,6 @@ PROGRAMS = {
 }
 VARIABLES = "slurm.env"
 MARK = "Written by 'dsportal install-launcher'."
-# As useradd allows them.
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}")
 _PROGRAM_MODE = 0o755
 _RULES_MODE = 0o440
 _TIMEOUT_S = 20.0
@@ -53,8 +51,10 @@ def run_install_launcher(arguments: argparse.Namespace) -> int:
             "install-launcher writes programs that only root may change. Run it as root."
         )
     for name in (arguments.account, arguments.users_group, arguments.slurm_user):
-        if not _NAME.fullmatch(name):
-            raise SiteError(f"{name!r} is no name of an account or group. Name an existing one.")
+        if why := objection(name):
+            raise SiteError(
+                f"{name!r} is no name of an account or group: it {why}. Name an existing one."
+            )
     check_python(arguments.python)
     install_programs(folder, arguments.python)
     rules = render_rules(

@@ -1,0 +1,51 @@
+"""`dsportal check --user` says what keeps one user out before that user finds it."""
+
+from __future__ import annotations
+
+import pwd
+from types import SimpleNamespace
+
+import pytest
+
+from portal.site.checks.directory import check_user
+from portal.site.checks.finding import Grade
+
+UIDS = {"ada": 20001, "1234567": 20002, "daemon": 1, "biguid": 3_000_000_001}
+
+
+@pytest.fixture(autouse=True)
+def accounts(monkeypatch: pytest.MonkeyPatch) -> None:
+    def look_up(name: str) -> SimpleNamespace:
+        return SimpleNamespace(pw_name=name, pw_uid=UIDS[name], pw_dir=f"/home/{name}")
+
+    monkeypatch.setattr(pwd, "getpwnam", look_up)
+
+
+@pytest.mark.parametrize("name", ["ada", "1234567"])
+async def test_an_account_that_can_log_in_is_in_order(name: str) -> None:
+    (finding,) = await check_user(name)
+
+    assert finding.grade is Grade.OK
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("LAB\\jane", "cannot serve the name 'LAB\\jane': it has '\\' in it"),
+        ("Ada", "it has capital letters"),
+        ("nobody-here", "no account on this host"),
+        ("daemon", "is a system account"),
+    ],
+)
+async def test_what_keeps_an_account_out_is_a_problem(name: str, words: str) -> None:
+    (finding,) = await check_user(name)
+
+    assert finding.grade is Grade.PROBLEM
+    assert words in finding.sentence
+
+
+async def test_a_uid_that_is_printed_negative_is_named() -> None:
+    _, finding = await check_user("biguid")
+
+    assert finding.grade is Grade.WARNING
+    assert "3000000001" in finding.sentence
