@@ -67,7 +67,7 @@ class LauncherClient:
         # The launcher's own refusal, which says nothing about Slurm.
         if stderr.startswith(_ITS_OWN_WORDS):
             raise SlurmError(
-                "The portal's launcher rejected the request: "
+                "The portal's launcher on the head node failed: "
                 f"{stderr.removeprefix(_ITS_OWN_WORDS)}. Tell the administrators.",
                 argv=argv,
                 exit_code=exit_code,

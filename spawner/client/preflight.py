@@ -14,6 +14,7 @@ from spawner.errors import PreflightError
 # "shared:scratch" is the check of the storage "scratch".
 _SHARED = "shared:"
 _ADMINISTRATORS = "Tell the administrators."
+_MAKE_HOME = "Ask the administrators to make it."
 _RESCUE = "Clean up: delete what you do not need, from a rescue session or on another computer."
 _FEW_MINUTES = "Try again in a few minutes; if that does not help, tell the administrators."
 
@@ -53,7 +54,7 @@ class Preflight:
     """The checks of a site.
 
     Attributes:
-        home: Consequence if the home folder is full, not writable or does not answer.
+        home: Consequence if the home folder is full, missing, not writable or does not answer.
         server: Consequence if the program of the notebook server cannot be run.
         server_path: Program of the notebook server; empty for no check.
         min_free_mib: Free space that the home folder needs, in MiB.
@@ -138,11 +139,16 @@ class Preflight:
         what = whats[name]
         says = f" ({quote(str(found['detail']))})" if found.get("detail") else ""
         room = f": {found['free_mib']} MiB are free in it" if "free_mib" in found else says
+        fault = str(found["fault"])
+        if fault == "missing" and name == "home":
+            sentence, cure = f", {found.get('path', '')}, does not exist", _MAKE_HOME
+            return Diagnosis(sentence=f"{what}{sentence}.", next_step=cure)
         sentence, cure = {
             "full": (f"is full{room}", _RESCUE),
             "unwritable": (f"cannot be written{says}", _ADMINISTRATORS),
             "missing": ("is not there", _ADMINISTRATORS),
             "unmounted": ("is not mounted", _ADMINISTRATORS),
             "unreadable": (f"cannot be read{says}", _ADMINISTRATORS),
-        }.get(found["fault"], (f"did not answer within {self.timeout_s:g} s", _FEW_MINUTES))
+            "no-answer": (f"did not answer within {self.timeout_s:g} s", _FEW_MINUTES),
+        }.get(fault, (f"could not be checked: the check itself failed{says}", _ADMINISTRATORS))
         return Diagnosis(sentence=f"{what} {sentence}.", next_step=cure)

@@ -38,8 +38,7 @@ STATE_FOLDER = ".local/state/data-scientist-portal"
 TIMEOUT_S = 15
 SQUEUE_FIELDS = "%U|%j"  # uid and name of a job
 
-# Options of sbatch that a job of the portal may have, by the form of their values. Options that
-# start other programs, name files or change whose job it is are not among them.
+# Options of sbatch of a job, by the form of their values; none that starts programs or names files.
 _OPTIONS_BY_FORM = {
     r"[A-Za-z0-9_][A-Za-z0-9_.,:+-]*": (
         "account clusters cpu-freq gpu-bind gpu-freq gpus-per-node gres gres-flags hint job-name "
@@ -87,7 +86,8 @@ def main() -> int:
     try:
         request = json.loads(sys.stdin.buffer.read(4 * 1024 * 1024))
         answer = answer_request(request, _account())
-    except (RequestError, OSError, KeyError, ValueError) as error:
+    # Whatever it is: without an answer the hub would blame sudo.
+    except Exception as error:
         exit_code = 2
         answer = {"ok": False, "exit_code": 2, "stderr": f"dsportal-launcher: {error}"}
     sys.stdout.write(json.dumps(answer) + "\n")

@@ -8,9 +8,9 @@ self-contained. On standard input a JSON object of checks by name, each with som
      "shared:NAME": {"path": "/...", "is_mount": false}, "server": {"path": "/..."}}
 
 and on standard output their results: {"home": {"fault": "full", "free_mib": 0}, ...}. A fault is
-"full", "unwritable", "missing", "unmounted", "unreadable", "no-answer", or "" for none. Each check
-is a process of its own. One that does not answer in time is killed and left alone: a process that
-a file server blocks cannot even be killed.
+"full", "unwritable", "missing", "unmounted", "unreadable", "no-answer", "failed" for a check that
+could not be made, or "" for none. Each check is a process of its own. One that does not answer in
+time is killed and left alone: a process that a file server blocks cannot even be killed.
 """
 
 from __future__ import annotations
@@ -96,7 +96,8 @@ def check_home(what: Mapping[str, Any]) -> dict[str, Any]:
         what: "min_free_mib", the free space needed, and "may_be_full", which allows a full home.
 
     Returns:
-        "fault", the system's error text as "detail", and "free_mib" unless a quota is used up.
+        "fault", the system's error text as "detail", the "path" of a missing home, and "free_mib"
+        unless it is unknown or a quota is used up.
     """
     # Not $HOME, which whoever starts this program sets.
     home = Path(pwd.getpwuid(os.getuid()).pw_dir)
@@ -109,17 +110,19 @@ def check_home(what: Mapping[str, Any]) -> dict[str, Any]:
             # Network file systems report an exceeded quota only here.
             os.fsync(file.fileno())
     except OSError as error:
+        if error.errno not in _FULL and _is_missing(home):
+            return {"fault": "missing", "path": str(home)}
         full = "" if what.get("may_be_full") else "full"
         fault = full if error.errno in _FULL else "unwritable"
         # With a quota, free space of the file system need not be free for the user.
-        free = {} if error.errno == errno.EDQUOT else {"free_mib": _free_mib(home)}
+        free = {} if error.errno == errno.EDQUOT else _free(home)
         return {"fault": fault, "detail": error.strerror, **free}
     finally:
         with contextlib.suppress(OSError):
             probe.unlink(missing_ok=True)
-    free_mib = _free_mib(home)
-    is_full = free_mib < what["min_free_mib"] and not what.get("may_be_full")
-    return {"fault": "full" if is_full else "", "free_mib": free_mib}
+    free = _free(home)
+    is_full = bool(free) and free["free_mib"] < what["min_free_mib"] and not what.get("may_be_full")
+    return {"fault": "full" if is_full else "", **free}
 
 
 def check_shared(what: Mapping[str, Any]) -> dict[str, Any]:
@@ -159,9 +162,19 @@ CHECKS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
 }
 
 
-def _free_mib(folder: Path) -> int:
-    space = os.statvfs(folder)
-    return space.f_bavail * space.f_frsize // 1024**2
+def _is_missing(folder: Path) -> bool:
+    try:
+        os.stat(folder)
+    except OSError as error:
+        return error.errno in {errno.ENOENT, errno.ENOTDIR}
+    return False
+
+
+def _free(folder: Path) -> dict[str, int]:
+    with contextlib.suppress(OSError):
+        space = os.statvfs(folder)
+        return {"free_mib": space.f_bavail * space.f_frsize // 1024**2}
+    return {}
 
 
 def _start(name: str, what: Mapping[str, Any]) -> _Check:
@@ -170,13 +183,21 @@ def _start(name: str, what: Mapping[str, Any]) -> _Check:
     pid = os.fork()
     if pid == 0:
         try:
-            _leave_terminal_and_pipes()
-            os.write(write_end, json.dumps(CHECKS[_kind(name)](what)).encode())
+            os.write(write_end, json.dumps(_look_at(name, what)).encode())
         finally:
             # Not sys.exit(), which would flush and close what belongs to the parent.
             os._exit(0)
     os.close(write_end)
     return _Check(pid, read_end)
+
+
+def _look_at(name: str, what: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        _leave_terminal_and_pipes()
+        return CHECKS[_kind(name)](what)
+    # Whatever it is: without an answer the fault would be the file server's.
+    except Exception as error:
+        return {"fault": "failed", "detail": f"{type(error).__name__}: {error}"[:200]}
 
 
 def _leave_terminal_and_pipes() -> None:
@@ -194,7 +215,7 @@ def _take(check: _Check, give_up_at: float) -> dict[str, Any]:
         with contextlib.suppress(ValueError):
             found: dict[str, Any] = json.loads(os.read(check.answer, 65536))
             return found
-        return {"fault": "no-answer", "detail": "the check itself failed"}
+        return {"fault": "failed", "detail": "it ended without a result"}
     with contextlib.suppress(OSError):
         os.kill(check.pid, signal.SIGKILL)
     return {"fault": "no-answer"}

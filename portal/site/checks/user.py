@@ -35,14 +35,20 @@ async def check_storage(slurm: Slurm, settings: Settings, user: str) -> list[Fin
                 Finding(
                     grade=grade,
                     sentence=f"as {user}, on this host: {diagnosis.sentence}",
-                    cure=_CURES.get(fault, "Look at the file server and its mount."),
+                    cure=_CURES.get(
+                        _NO_HOME if (name, fault) == ("home", "missing") else fault,
+                        "Look at the file server and its mount.",
+                    ),
                 )
             )
     seen = ", ".join(name.partition(":")[2] or name for name in answer["checks"])
     return findings or [ok(f"the launcher works as {user}; {seen} too.")]
 
 
+_NO_HOME = "no home"
 _CURES = {
+    _NO_HOME: "Make it, with the user as its owner, or let pam_mkhomedir do so at logins by ssh.",
+    "failed": "This is a fault of the portal: report it with this line.",
     "full": "Free space, or raise the quota; min_free_mib in [preflight] is the limit.",
     "missing": 'Correct the path in the settings, or set its check in [preflight] to "off".',
     "unmounted": "Mount it on this host, or set isilon_is_mount in [preflight], or is_mount in"

@@ -9,8 +9,10 @@ from spawner.account_names import LONGEST, objection
 
 @pytest.mark.parametrize(
     "name",
-    ["ada", "1234567", "0day", "jane.doe", "_svc", "s-2019_x", "jane@corp.example", "a+b", "node$"]
-    + ["ünal", "GPU-Users", "x" * LONGEST],
+    [
+        *("ada", "1234567", "0day", "jane.doe", "_svc", "s-2019_x", "jane@corp.example", "a+b"),
+        *("node$", "ünal", "GPU-Users", "x" * LONGEST),
+    ],
 )
 def test_names_that_accounts_have_are_served(name: str) -> None:
     assert objection(name) == ""
@@ -42,6 +44,6 @@ def test_a_name_that_sudo_slurm_or_a_path_takes_apart_is_not(name: str, why: str
     assert objection(name) == why
 
 
-@pytest.mark.parametrize("name", ["ａda", "ﬁsher", "stra\u00dfe", "a\u0308da"])
+@pytest.mark.parametrize("name", ["\uff41da", "\ufb01sher", "stra\u00dfe", "a\u0308da"])
 def test_no_two_spellings_are_one_entry_of_ldap(name: str) -> None:
     assert objection(name) == "has letters in it that can be written in more than one way"

@@ -38,7 +38,15 @@ def test_nothing_wrong_says_nothing() -> None:
             'cannot be written ("Read-only file system"). Tell the administrators.',
         ),
         ({"fault": "no-answer"}, "did not answer within 3 s. Try again in a few minutes"),
-        ({"fault": "of a later release"}, "did not answer within 3 s."),
+        (
+            {"fault": "missing", "path": "/home/ada"},
+            "Your home folder, /home/ada, does not exist. Ask the administrators to make it.",
+        ),
+        (
+            {"fault": "failed", "detail": "KeyError: 'x'"},
+            "could not be checked: the check itself failed (\"KeyError: 'x'\"). Tell the admin",
+        ),
+        ({"fault": "of a later release"}, "could not be checked"),
     ],
 )
 def test_a_fault_of_the_home_refuses_the_session_and_names_the_cure(
@@ -47,7 +55,7 @@ def test_a_fault_of_the_home_refuses_the_session_and_names_the_cure(
     with pytest.raises(PreflightError) as caught:
         Preflight().assess({"home": found})
 
-    assert str(caught.value).startswith("Your home folder ")
+    assert str(caught.value).startswith("Your home folder")
     assert words in str(caught.value)
     assert caught.value.needs_rescue is (found["fault"] == "full")
 
@@ -105,6 +113,40 @@ def test_room_that_a_quota_keeps_from_the_user_is_not_called_free(
     found = probe.check_home({"min_free_mib": 16})
 
     assert (found["fault"], "free_mib" in found) == ("full", knows_room)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    account = pwd.struct_passwd(("ada", "x", 1, 1, "", f"{tmp_path}/closed/ada", "/bin/sh"))
+    monkeypatch.setattr(probe.pwd, "getpwuid", lambda _: account)
+    return Path(account.pw_dir)
+
+
+def test_a_home_that_does_not_exist_is_missing(home: Path) -> None:
+    # A parent in which not even root can make a folder.
+    home.parent.touch()
+
+    assert probe.check_home({"min_free_mib": 16}) == {"fault": "missing", "path": str(home)}
+
+
+def test_a_home_is_good_whose_file_system_does_not_say_how_much_is_free(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: Path) -> None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+    monkeypatch.setattr(probe.os, "statvfs", fail)
+
+    assert probe.check_home({"min_free_mib": 16}) == {"fault": ""}
+
+
+@pytest.mark.parametrize("name", sorted(probe.CHECKS))
+def test_a_check_that_fails_itself_says_so_and_is_not_called_silent(name: str) -> None:
+    # None of them can do anything without its parameters.
+    (found,) = probe.look({name: {"path": 7j, "min_free_mib": ""}}, timeout_s=30).values()
+
+    assert found["fault"] == "failed"
+    assert "Error: " in found["detail"]
 
 
 def test_a_check_that_hangs_is_given_up_and_holds_nobody() -> None:
