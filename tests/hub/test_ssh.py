@@ -211,7 +211,10 @@ def test_a_revoked_token_is_refused_in_words(
     assert "/hub/token" in done.stderr
 
 
-def test_a_cookie_alone_opens_nothing(client: PortalClient, session: None) -> None:
+@pytest.mark.parametrize("header", [None, "x", f"token {'0' * 32}"])
+def test_a_cookie_opens_nothing_whatever_stands_where_the_token_should(
+    client: PortalClient, session: None, header: str | None
+) -> None:
     page = client.http.get(f"{client.address}/user/{USER}/lab", timeout=30)
     page.raise_for_status()
     upgrade = {
@@ -219,6 +222,8 @@ def test_a_cookie_alone_opens_nothing(client: PortalClient, session: None) -> No
         "Upgrade": "websocket",
         "Sec-WebSocket-Version": "13",
         "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+        # Left out if None.
+        "Authorization": header,
     }
 
     answer = client.http.get(

@@ -50,8 +50,11 @@ class SshSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):
     async def _refusal(self) -> str:
         user = self.current_user
         owner = os.environ.get("JUPYTERHUB_USER", "")
-        # A page cannot send this header with a WebSocket, and a cookie alone does not suffice.
-        if user is None or "Authorization" not in self.request.headers:
+        # A page cannot send this header with a WebSocket, and neither a cookie nor a token in the
+        # address suffices. The header alone says nothing: JupyterHub takes the cookie if it does
+        # not know the token.
+        has_token = self.identity_provider.is_token_authenticated(self)
+        if user is None or not has_token or "Authorization" not in self.request.headers:
             return "A connection over ssh needs a token. Make one on the portal's page 'Tokens'."
         if owner and user.username != owner:
             return "This session belongs to somebody else; only its owner may connect over ssh."

@@ -21,8 +21,16 @@ class Authorizer:
         return self.is_open
 
 
-async def refusal(user: str | None, headers: dict[str, str], *, is_open: bool = True) -> str:
+async def refusal(
+    user: str | None,
+    headers: dict[str, str],
+    *,
+    is_open: bool = True,
+    by_token: bool | None = None,
+) -> str:
+    by_token = "Authorization" in headers if by_token is None else by_token
     handler: Any = SimpleNamespace(
+        identity_provider=SimpleNamespace(is_token_authenticated=lambda _: by_token),
         current_user=None if user is None else SimpleNamespace(username=user),
         request=SimpleNamespace(headers=headers),
         authorizer=Authorizer(is_open),
@@ -40,9 +48,12 @@ async def test_the_owner_with_a_token_may() -> None:
     assert await refusal("ada", TOKEN) == ""
 
 
-async def test_a_cookie_alone_does_not_suffice() -> None:
+async def test_only_a_token_in_the_header_suffices() -> None:
     assert "needs a token" in await refusal("ada", {"Cookie": "a"})
     assert "needs a token" in await refusal(None, TOKEN)
+    # The cookie has logged in, or a token in the address.
+    assert "needs a token" in await refusal("ada", {**TOKEN, "Cookie": "a"}, by_token=False)
+    assert "needs a token" in await refusal("ada", {}, by_token=True)
 
 
 async def test_a_colleague_or_administrator_whom_jupyterhub_lets_in_may_not() -> None:
