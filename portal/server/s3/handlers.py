@@ -225,12 +225,14 @@ class S3KeysHandler(APIHandler):
         body = self.get_json_body()
         names = ("access_key_id", "secret_access_key", "session_token")
         texts = [body.get(name, "") if isinstance(body, dict) else None for name in names]
-        is_fine = all(
-            isinstance(text, str) and len(text) <= _MOST_KEY and text.isascii() for text in texts
-        )
-        if not is_fine or not all(texts[:2]):
+        if not all(isinstance(text, str) and len(text) <= _MOST_KEY for text in texts):
             raise HTTPError(400, "Give access_key_id and secret_access_key, both as text.")
-        return Keys(**{name: str(text).strip() for name, text in zip(names, texts, strict=True)})
+        try:
+            return Keys(
+                **{name: str(text).strip() for name, text in zip(names, texts, strict=True)}
+            )
+        except S3KeysError as error:
+            raise HTTPError(400, error.message) from error
 
 
 def s3_routes(store: Store, contents: S3Contents, uploads: S3Uploads, note: Any) -> list[Any]:

@@ -27,6 +27,22 @@ class Keys:
     secret_access_key: str = field(repr=False)
     session_token: str = field(default="", repr=False)
 
+    def __post_init__(self) -> None:
+        """Let nothing into a header that would end it.
+
+        Raises:
+            S3KeysError: If a key is missing, or holds anything but visible ASCII characters.
+        """
+        if not self.access_key_id or not self.secret_access_key:
+            raise S3KeysError("Two keys are needed: access key ID and secret access key.")
+        for text in (self.access_key_id, self.secret_access_key, self.session_token):
+            # ASCII's only printable character that is not visible is the space.
+            if not text.isascii() or not text.isprintable() or " " in text:
+                raise S3KeysError(
+                    "A key of S3 holds a space, a line break or a letter beyond ASCII, which none"
+                    " has. Copy each key by itself."
+                )
+
 
 def read_keys(home: Path, profile: str) -> Keys | None:
     """Return the keys of a profile in the user's credentials file; None without such a file.

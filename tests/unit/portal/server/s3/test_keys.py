@@ -56,3 +56,17 @@ def test_a_profile_that_is_missing_is_told_without_any_key(file: Path, tmp_path:
 def test_no_key_is_shown_by_its_text() -> None:
     keys = Keys(access_key_id="AKIA1", secret_access_key="hidden", session_token="hidden")
     assert "hidden" not in repr(keys)
+
+
+@pytest.mark.parametrize("text", ["a\nb", "a\r\nHost: b", "a\0b", "a b", "a\x7f", "ä"])
+@pytest.mark.parametrize("name", ["access_key_id", "secret_access_key", "session_token"])
+def test_nothing_that_could_end_a_header_is_a_key(name: str, text: str) -> None:
+    with pytest.raises(S3KeysError, match="Copy each key by itself") as raised:
+        Keys(**{"access_key_id": "AKIA1", "secret_access_key": "b", name: text})
+    assert text not in raised.value.message
+
+
+def test_a_key_of_two_lines_in_the_file_is_not_used(file: Path, tmp_path: Path) -> None:
+    file.write_text(TEXT.replace("AKIA1", "AKIA1\n  AKIA3"))
+    with pytest.raises(S3KeysError, match="Copy each key by itself"):
+        read_keys(tmp_path, "default")
