@@ -250,12 +250,16 @@ def test_nobody_else_reaches_its_socket_and_it_listens_on_no_port(server, logged
     assert not ports
 
 
-def test_a_page_of_a_run_may_not_act_in_the_users_name(server, logged):
+@pytest.mark.parametrize("route", ["get-artifact", "get-%61rtifact", "get%2Dartifact"])
+def test_a_page_of_a_run_may_not_act_in_the_users_name(server, logged, route):
     url = open_page(server, "mlruns")["url"]
     (run,) = (server.root / "mlruns/0").glob("*/artifacts/note.txt")
-    question = f"get-artifact?path=note.txt&run_uuid={run.parts[-3]}"
+    question = f"{route}?path=note.txt&run_uuid={run.parts[-3]}"
 
-    answer = server.http.get(f"{server.host}{url}{question}", timeout=60)
+    # As it is: requests would decode the path.
+    request = requests.Request("GET", f"{server.host}{url}", headers=server.http.headers).prepare()
+    request.url = f"{server.host}{url}{question}"
+    answer = server.http.send(request, timeout=60)
 
     assert answer.text == "kept"
     assert answer.headers["Content-Security-Policy"] == "sandbox allow-scripts"

@@ -22,8 +22,8 @@ MLFLOW = Viewer(
     route="portal/mlflow",
     contents="runs",
 )
-# MLflow makes it in a folder that lacks it.
-_TRASH = ".trash"
+# MLflow makes these in a folder that lacks them.
+_MADE = (".trash", "models")
 
 
 class MlflowPages(FolderPages):
@@ -67,7 +67,7 @@ class MlflowPages(FolderPages):
         """Return a folder that holds runs, or that kernels log to.
 
         Raises:
-            LogdirError: If it is neither, or if MLflow could not make its trash there.
+            LogdirError: If it is neither, or if MLflow could not make its folders there.
         """
         is_own = logdir.path == Path.home().resolve() / FOLDER
         if not is_own and next(logdir.path.glob("*/meta.yaml"), None) is None:
@@ -75,9 +75,10 @@ class MlflowPages(FolderPages):
                 f"MLflow was asked for “{logdir.name}”, which holds no runs. Choose the folder that"
                 f" they were logged to, such as {FOLDER}."
             )
-        if not (logdir.path / _TRASH).is_dir() and not os.access(logdir.path, os.W_OK):
+        missing = [name for name in _MADE if not (logdir.path / name).is_dir()]
+        if missing and not os.access(logdir.path, os.W_OK):
             raise LogdirError(
-                f"MLflow was asked for “{logdir.name}”, where you may not write; it makes a folder"
-                f" {_TRASH} there. Copy the runs to a folder of yours."
+                f"MLflow was asked for “{logdir.name}”, where you may not write; it makes"
+                f" {' and '.join(missing)} there. Copy the runs to a folder of yours."
             )
         return logdir

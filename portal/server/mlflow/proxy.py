@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import httpcore
 
 from portal.server.tensorboard.instance import TensorBoard
@@ -9,6 +11,9 @@ from portal.server.tensorboard.proxy import PageProxy
 
 # A file of a run may be a page whose scripts would act in the user's name.
 _AS_A_STRANGER = "sandbox allow-scripts"
+# MLflow's own pages. Whatever else it answers may be a file of a run, and MLflow, which decodes
+# paths, decides what is.
+_OWN = re.compile(r"/(static-files/.*)?")
 
 
 class MlflowProxy(PageProxy):
@@ -20,7 +25,7 @@ class MlflowProxy(PageProxy):
 
     async def pass_back(self, response: httpcore.Response) -> None:
         """Stream MLflow's response; a file of a run is a page of another site to the browser."""
-        if "artifact" in self.request.path:
+        if not _OWN.fullmatch(self.path_args[1]):
             self.not_passed_back = self.not_passed_back | {"content-security-policy"}
             self.set_header("Content-Security-Policy", _AS_A_STRANGER)
         await super().pass_back(response)

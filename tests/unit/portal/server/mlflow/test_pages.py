@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -59,3 +60,25 @@ async def test_the_whole_home_is_refused_in_words_of_mlflow(pages: MlflowPages) 
 async def test_a_folder_outside_is_refused(pages: MlflowPages, name: str) -> None:
     with pytest.raises(LogdirError, match="outside your files"):
         await pages.open([name])
+
+
+@pytest.mark.parametrize(("made", "missing"), [((), ".trash and models"), ((".trash",), "models")])
+def test_runs_in_a_folder_of_others_are_refused_unless_mlflow_has_its_folders_there(
+    home: Path,
+    pages: MlflowPages,
+    monkeypatch: pytest.MonkeyPatch,
+    made: tuple[str, ...],
+    missing: str,
+) -> None:
+    # For root every folder is writable.
+    monkeypatch.setattr("os.access", lambda path, mode: mode != os.W_OK)
+    for name in made:
+        (home / "logged" / name).mkdir()
+    logdir = resolve_logdir("logged", root=home, viewer=MLFLOW)
+
+    with pytest.raises(LogdirError, match=f"may not write; it makes {missing} there"):
+        pages.check(logdir)
+
+    for name in (".trash", "models"):
+        (home / "logged" / name).mkdir(exist_ok=True)
+    assert pages.check(logdir) == logdir
