@@ -15,13 +15,17 @@ from dataclasses import replace
 from tempfile import TemporaryFile
 
 from deploy.environments.builder.package_sources import SETTING
+from tests import second_tries
 from tests.gpu.command import run_gpu
+from tests.readable_copy import is_readable_by_all, readable_copy
 from tests.results import Counts
 from tests.suites import (
     BIN_DIR,
     BY_NAME,
     CHECKOUT,
+    IS_ROOT,
     NOT_OF_RELEASE,
+    PREFIX,
     SUITES,
     Suite,
     divide,
@@ -56,8 +60,9 @@ on a real NFS server. 'all', before a release, has everything, and so has a suit
 itself.
 Neither tries real GPUs, which need other machines; 'tests/run gpu --help' is about the suite for a
 machine with a GPU.
-A file with a failure is run once more; what passes then is named, and more than five such tests
-fail the run. So does a skip that tests/results.py does not allow, and a suite without a test.
+A test that fails is run once more. If it passes then, it is named and recorded in
+tests/second_tries.jsonl. More than five such tests fail the run, and so does one that is in the
+record already, a skip that tests/results.py does not allow, and a suite without a test.
 What follows '--' goes to pytest: tests/run unit -- -k ldap
 """
 
@@ -77,6 +82,12 @@ def main(argv: Sequence[str]) -> int:
     if argv and argv[0] == "gpu":
         return run_gpu(argv[1:])
     suites, pytest_arguments = parse_arguments(argv)
+    # What the tests make for other users must be theirs to read.
+    os.umask(0o022)
+    if IS_ROOT and any(suite.needs_root for suite in suites) and not is_readable_by_all(CHECKOUT):
+        with readable_copy(CHECKOUT, PREFIX) as copy:
+            print(f"Other users cannot read {CHECKOUT}: testing a copy of it.", flush=True)
+            return subprocess.run([copy / "tests/run", *argv], check=False).returncode
     os.environ[SETTING] = packages_of_machine(os.environ)
     counts: dict[str, Counts] = {}
     try:
@@ -85,10 +96,18 @@ def main(argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         print("\nInterrupted.", file=sys.stderr)
         return 130
+    judge_second_tries(counts)
     print(summary(counts, gaps(suites)))
     n_failed = sum(c.n_failed for c in counts.values())
     n_passed = sum(c.n_passed for c in counts.values())
     return 0 if n_passed and not n_failed else 1
+
+
+def judge_second_tries(counts: dict[str, Counts]) -> None:
+    """Record the tests of a run that passed only at the second try; some of them fail it."""
+    tries = [test for c in counts.values() for test in c.second_tries]
+    if failures := second_tries.judge(tries):
+        counts["second tries"] = Counts(n_failed=len(failures), failures=tuple(failures))
 
 
 def parse_arguments(argv: Sequence[str]) -> tuple[list[Suite], list[str]]:
@@ -116,7 +135,11 @@ def parse_arguments(argv: Sequence[str]) -> tuple[list[Suite], list[str]]:
             parser.error(f"no suite '{name}'. There are: {', '.join(TIERS)}, {names}.")
         if name in BY_NAME and not BY_NAME[name].exists:
             parser.error(f"there are no tests in tests/{BY_NAME[name].folder}.")
-    return list(_wanted(set(named) or {"push"})), words[cut + 1 :]
+    suites = list(_wanted(set(named) or {"push"}))
+    if not IS_ROOT and (of_root := [suite.name for suite in suites if suite.needs_root]):
+        rest = ", ".join(suite.name for suite in SUITES if not suite.needs_root)
+        parser.error(f"only root can run {', '.join(of_root)}. Without root: {rest}.")
+    return suites, words[cut + 1 :]
 
 
 def _wanted(named: set[str]) -> Iterator[Suite]:
@@ -163,7 +186,9 @@ def prepare(suites: Sequence[Suite], counts: dict[str, Counts]) -> bool:
         # Of a release that Debian changes daily: an index may be older than what it names.
         if not (_step("images", build, counts) or _step("images", build, counts)):
             return False
-    return _step("environment", ["deploy/environments/build", *targets], counts)
+    where = ("--prefix", str(PREFIX), "--logs", str(PREFIX / "logs"))
+    build = ["deploy/environments/build", *(() if IS_ROOT else where), *targets]
+    return _step("environment", build, counts)
 
 
 def run_suites(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -14,8 +14,8 @@ N_REASON_LINES = 12
 CPU_PROPERTY = "cpu_s"
 PYTEST_TESTS_FAILED = 1
 PYTEST_RAN_NO_TEST = 5
-# More than a few are no chance.
-MOST_SECOND_TRIES = 5
+# Where tests/first_failures.py writes why a test failed at its first try.
+FIRST_FAILURE = "first_failure"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +120,8 @@ def read_results(path: Path) -> tuple[Result, ...]:
         cases = list(ElementTree.parse(path).getroot().iter("testcase"))
     except (OSError, ElementTree.ParseError):
         return ()
-    return tuple(_result_of(case) for case in cases)
+    # Each try of a test is a case; the last one counts.
+    return tuple({result.test: result for result in map(_result_of, cases)}.values())
 
 
 def read_cpu_s(path: Path) -> float:
@@ -158,18 +159,24 @@ def with_cpu(counts: Counts, cpu_s: float, most_cpu_s: float | None) -> Counts:
 def _result_of(case: ElementTree.Element) -> Result:
     failures = [_reason_of(found) for found in (*case.iter("failure"), *case.iter("error"))]
     skips = [_skip_of(found) for found in case.iter("skipped")]
+    first = [one.get("value") for one in case.iter("property") if one.get("name") == FIRST_FAILURE]
     return Result(
         test="::".join(part for part in (case.get("classname"), case.get("name")) if part),
         took_s=float(case.get("time") or 0),
         failure="\n".join(failures) if failures else None,
         skip=skips[0] if skips else None,
+        passed_after=first[0] if first and not failures else None,
     )
 
 
 def _reason_of(found: ElementTree.Element) -> str:
-    marked = [line for line in (found.text or "").splitlines() if line.startswith("E ")]
-    reasons = marked[-N_REASON_LINES:] or [str(found.get("message", ""))]
-    return "\n".join(f"  {line:.300}" for line in reasons)
+    return last_lines(found.text or "") or f"  {found.get('message', ''):.300}"
+
+
+def last_lines(trace: str) -> str:
+    """Return the last lines of pytest's traceback that say why a test failed; may be empty."""
+    marked = [line for line in trace.splitlines() if line.startswith("E ")]
+    return "\n".join(f"  {line:.300}" for line in marked[-N_REASON_LINES:])
 
 
 def _skip_of(found: ElementTree.Element) -> str:
@@ -188,26 +195,6 @@ def unexpected_skips(results: Sequence[Result]) -> list[Result]:
     """
     skipped = (result for result in results if result.skip is not None)
     return [r for r in skipped if not any(allowed.covers(r) for allowed in ALLOWED_SKIPS)]
-
-
-def with_second_try(first: Sequence[Result], again: Sequence[Result]) -> list[Result]:
-    """Take for each test that failed how it ended at the second try.
-
-    Args:
-        first: Every test of the suite.
-        again: Tests of the files that had a failure.
-
-    Returns:
-        Every test. One that passed only at the second try keeps its first failure in
-        `passed_after`.
-    """
-    passed = {r.test for r in again if r.failure is None and r.skip is None}
-    return [
-        replace(result, failure=None, passed_after=result.failure)
-        if result.failure is not None and result.test in passed
-        else result
-        for result in first
-    ]
 
 
 def count(results: Sequence[Result], status: int, *, is_selection: bool) -> Counts:
@@ -230,8 +217,6 @@ def count(results: Sequence[Result], status: int, *, is_selection: bool) -> Coun
     not_allowed = unexpected_skips(results)
     failures += [f"{r.test}\n  must not be skipped: {r.skip}" for r in not_allowed]
     second_tries = tuple(f"{r.test}\n{r.passed_after}" for r in results if r.passed_after)
-    if len(second_tries) > MOST_SECOND_TRIES:
-        failures.append(f"{len(second_tries)} tests passed only at the second try")
     if not results and not (is_selection and status == PYTEST_RAN_NO_TEST):
         failures.append("no test was run")
     if status not in {0, PYTEST_TESTS_FAILED, PYTEST_RAN_NO_TEST}:
@@ -249,33 +234,3 @@ def count(results: Sequence[Result], status: int, *, is_selection: bool) -> Coun
         second_tries=second_tries,
         durations=tuple((r.test, r.took_s) for r in results),
     )
-
-
-def files_of(results: Sequence[Result], checkout: Path) -> list[Path]:
-    """Return the files that tests stand in.
-
-    Args:
-        results: Tests by their dotted names.
-        checkout: The folder that the names begin in.
-
-    Returns:
-        Each file once, in the order of the tests.
-
-    Raises:
-        LookupError: If there is no such file, as for a test outside the checkout.
-    """
-    return list(dict.fromkeys(_file_of(result, checkout) for result in results))
-
-
-def _file_of(result: Result, checkout: Path) -> Path:
-    for path in _candidates(result.test, checkout):
-        if path.is_file():
-            return path
-    raise LookupError(result.test)
-
-
-def _candidates(test: str, checkout: Path) -> Iterator[Path]:
-    """Yield the files that a name may mean: a test in a class has the class in its name."""
-    parts = test.replace("::", ".").split(".")
-    for n_parts in range(len(parts), 0, -1):
-        yield checkout.joinpath(*parts[:n_parts]).with_suffix(".py")

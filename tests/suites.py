@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 from collections.abc import Sequence
@@ -12,20 +13,14 @@ from typing import IO
 
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import SYSTEM_PATH, clean_environment
-from tests.results import (
-    Counts,
-    Result,
-    count,
-    files_of,
-    read_cpu_s,
-    read_results,
-    with_cpu,
-    with_second_try,
-)
+from tests.results import Counts, Result, count, read_cpu_s, read_results, with_cpu
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 OUTPUT_DIR = CHECKOUT / "tests" / "output"
-BIN_DIR = Plan().environment("test") / "bin"
+# Who is not root has an environment of his own.
+IS_ROOT = os.geteuid() == 0
+PREFIX = Plan().prefix if IS_ROOT else Path.home() / ".cache/data-scientist-portal"
+BIN_DIR = Plan(prefix=PREFIX).environment("test") / "bin"
 # Ends a suite that hangs; the longest one, with real trainings, takes minutes.
 TIMEOUT_S = 3600
 # All suites, on one Debian after the other.
@@ -39,8 +34,8 @@ BENCH_TIMEOUT_S = 3 * 3600
 # Several times what unit takes on a quiet machine: a busy or an old one takes up to three times as
 # long. More means tests that belong to programs.
 UNIT_CPU_S = 60
-# What fails by chance fails in few places; more is broken, and a second try would only cost time.
-MOST_FILES_AGAIN = 5
+# A slow machine can spoil a test of something that takes time.
+SECOND_TRY = ("-p", "tests.first_failures", "--reruns", "1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +48,7 @@ class Suite:
         folder: Folder of tests under tests/; empty for checks.
         options: Options of pytest for this folder.
         marks: Conditions on the marks of its tests, such as "not release"; all must hold.
+        needs_root: Whether its tests run programs as other users, or change the machine.
         needs_cluster: Whether the portal must run on this machine.
         needs_browser: Whether it drives a browser.
         needs_kernels: Whether it starts kernels from modules, images and Jython.
@@ -63,7 +59,7 @@ class Suite:
         is_split: Whether only its tests with the mark "cluster" need the running portal; the others
             need what deploy/up has built.
         is_default: Whether it runs when no suite is named.
-        is_tried_again: Whether a file with a failure is run once more.
+        is_tried_again: Whether a test that fails is run once more.
         timeout_s: When it is ended as one that hangs, seconds.
         most_cpu_s: CPU time that all its tests may take, seconds; None for any.
     """
@@ -73,6 +69,7 @@ class Suite:
     folder: str = ""
     options: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
+    needs_root: bool = True
     needs_cluster: bool = True
     needs_browser: bool = False
     needs_kernels: bool = False
@@ -133,7 +130,9 @@ def python_programs() -> list[str]:
     """
     folders = (CHECKOUT / "deploy", CHECKOUT / "tests")
     files = (path for folder in folders for path in folder.rglob("*") if not path.suffix)
-    programs = [path for path in files if path.is_file() and _is_python(path)]
+    # What a run leaves behind is not of the checkout.
+    own = (path for path in files if OUTPUT_DIR not in path.parents)
+    programs = [path for path in own if path.is_file() and _is_python(path)]
     return sorted(str(path.relative_to(CHECKOUT)) for path in programs)
 
 
@@ -167,13 +166,17 @@ SUITES = (
             (RUFF, "check", ".", *python_programs()),
             (RUFF, "format", "--check", ".", *python_programs()),
         ),
+        needs_root=False,
         needs_cluster=False,
     ),
-    Suite(name="types", commands=((str(BIN_DIR / "mypy"),),), needs_cluster=False),
+    Suite(
+        name="types", commands=((str(BIN_DIR / "mypy"),),), needs_root=False, needs_cluster=False
+    ),
     # -W: a warning, such as of a link to nowhere, fails.
     Suite(
         name="docs",
         commands=((*SPHINX, "-d", str(SITE_DIR / "cache"), ".", str(SITE_DIR / "html")),),
+        needs_root=False,
         needs_cluster=False,
     ),
     Suite(name="labextension", folder="labextension", needs_cluster=False, needs_labextension=True),
@@ -181,6 +184,7 @@ SUITES = (
         name="unit",
         folder="unit",
         options=UNIT_OPTIONS,
+        needs_root=False,
         needs_cluster=False,
         most_cpu_s=UNIT_CPU_S,
     ),
@@ -242,31 +246,14 @@ def run_suite(
 
 def _run_tests(suite: Suite, arguments: Sequence[str], output: IO[bytes] | None) -> Counts:
     folder = CHECKOUT / "tests" / suite.folder
-    status, results = _run_pytest(suite, [folder, *arguments], _report_of(suite), output)
-    failed = [result for result in results if result.failure is not None]
-    files = _files_to_try_again(failed) if suite.is_tried_again else []
-    if not files:
-        return count(results, status, is_selection=bool(arguments))
-    print(f"\n== {suite.name}: {len(files)} files once more", flush=True)
-    if suite.needs_cluster:
-        # Starts again what the tests may have left broken.
-        _status_of([str(CHECKOUT / "deploy" / "up")])
-    _, again = _run_pytest(suite, [*files, *arguments], _report_of(suite, "-again"), output)
-    return count(with_second_try(results, again), status, is_selection=bool(arguments))
-
-
-def _files_to_try_again(failed: Sequence[Result]) -> list[Path]:
-    """Return files that may have failed by chance: few of them, whole, since tests lean on it."""
-    try:
-        files = files_of(failed, CHECKOUT)
-    except LookupError:
-        return []
-    return files if len(files) <= MOST_FILES_AGAIN else []
+    status, results = _run_pytest(suite, [folder, *arguments], output)
+    return count(results, status, is_selection=bool(arguments))
 
 
 def _run_pytest(
-    suite: Suite, arguments: Sequence[str | Path], report: Path, output: IO[bytes] | None
+    suite: Suite, arguments: Sequence[str | Path], output: IO[bytes] | None
 ) -> tuple[int, tuple[Result, ...]]:
+    report = _report_of(suite)
     OUTPUT_DIR.mkdir(exist_ok=True)
     report.unlink(missing_ok=True)
     # Pytest's own place is shared with every other run of this user, which closes it to the users
@@ -275,13 +262,15 @@ def _run_pytest(
         Path(folder).chmod(0o755)
         pytest = [str(BIN_DIR / "python"), "-m", "pytest", "-q", f"--junitxml={report}"]
         marks = ("-m", " and ".join(suite.marks)) if suite.marks else ()
-        words = [*pytest, f"--basetemp={folder}/t", *suite.options, *marks, *map(str, arguments)]
+        again = SECOND_TRY if suite.is_tried_again else ()
+        own = (f"--basetemp={folder}/t", *again, *suite.options, *marks)
+        words = [*pytest, *own, *map(str, arguments)]
         status = _status_of(words, suite.timeout_s, output)
     return status, read_results(report)
 
 
-def _report_of(suite: Suite, suffix: str = "") -> Path:
-    return OUTPUT_DIR / f"{suite.name}{suffix}.xml"
+def _report_of(suite: Suite) -> Path:
+    return OUTPUT_DIR / f"{suite.name}.xml"
 
 
 def _status_of(
@@ -289,7 +278,7 @@ def _status_of(
 ) -> int:
     environment = clean_environment(
         PATH=f"{BIN_DIR}:{SYSTEM_PATH}",
-        PYTHONPATH=str(CHECKOUT),
+        PYTHONPATH=str(Path(__file__).resolve().parents[1]),
         PYTHONDONTWRITEBYTECODE="1",
     )
     try:

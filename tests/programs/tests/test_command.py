@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from deploy.environments.builder.package_sources import ORDINARY_INDEX, SETTING
-from tests import command, suites
+from tests import command, second_tries, suites
 from tests.command import gaps, parse_arguments, summary
-from tests.results import MOST_SECOND_TRIES, Counts, Result, count, read_cpu_s, read_results
+from tests.readable_copy import is_readable_by_all, readable_copy
+from tests.results import Counts, Result, count, read_cpu_s, read_results
 from tests.suites import BY_NAME, CHECKOUT, NOT_OF_RELEASE, Suite, divide, run_suite
 from tests.support.eventually import eventually, eventually_async
 from tests.support.machine_packages import packages_of_machine
@@ -220,13 +222,15 @@ def test_what_fails_twice_is_a_failure(checkout: Path) -> None:
     assert (counts.n_passed, counts.n_failed, counts.second_tries) == (0, 1, ())
 
 
-def test_a_run_with_failures_in_many_files_gets_no_second_try(checkout: Path) -> None:
-    for n in range(suites.MOST_FILES_AGAIN + 1):
+def test_a_run_with_many_failures_gets_no_second_try_for_the_rest(checkout: Path) -> None:
+    n_tests = second_tries.MOST + 2
+    for n in range(n_tests):
         (checkout / f"tests/sample/test_{n}.py").write_text(FAILS_AT_FIRST.replace("ker", f"{n}"))
 
     counts = run_suite(Suite(name="sample", folder="sample", needs_cluster=False), BARE_PYTEST)
 
-    assert counts.n_failed == suites.MOST_FILES_AGAIN + 1
+    assert len(counts.second_tries) == second_tries.MOST
+    assert counts.n_failed == n_tests - second_tries.MOST
 
 
 def test_a_suite_that_hangs_is_ended_after_its_own_time(
@@ -241,11 +245,37 @@ def test_a_suite_that_hangs_is_ended_after_its_own_time(
     assert "ended after 0.5 s: " in capsys.readouterr().out
 
 
-def test_more_than_a_few_second_tries_fail_the_run() -> None:
-    by_chance = [Result(test=str(n), passed_after="  E assert 0") for n in range(MOST_SECOND_TRIES)]
+@pytest.fixture(autouse=True)
+def record(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A record of second tries for these tests alone."""
+    path = tmp_path / "second_tries.jsonl"
+    monkeypatch.setattr(second_tries, "RECORD", path)
+    return path
 
-    assert count(by_chance, 1, is_selection=False).n_failed == 0
-    assert count([*by_chance, by_chance[0]], 1, is_selection=False).n_failed == 1
+
+def test_more_than_a_few_second_tries_of_a_whole_run_fail_it() -> None:
+    few = {str(n): Counts(n_passed=1, second_tries=(f"test_{n}",)) for n in range(5)}
+    many = {**few, "another": Counts(n_passed=1, second_tries=("test_another",))}
+
+    command.judge_second_tries(few)
+    second_tries.RECORD.unlink()
+    command.judge_second_tries(many)
+
+    assert sum(c.n_failed for c in few.values()) == 0
+    assert sum(c.n_failed for c in many.values()) == 1
+
+
+def test_a_test_that_needs_a_second_try_twice_fails_the_run(record: Path) -> None:
+    first = {"hub": Counts(n_passed=1, second_tries=("tests.hub.test_x::test_a\n  E assert 0",))}
+    later = {"hub": Counts(n_passed=1, second_tries=("tests.hub.test_x::test_a\n  E assert 1",))}
+
+    command.judge_second_tries(first)
+    command.judge_second_tries(later)
+
+    assert sum(c.n_failed for c in first.values()) == 0
+    assert "tests.hub.test_x::test_a" in summary(later)
+    assert sum(c.n_failed for c in later.values()) == 1
+    assert "E assert 0" in record.read_text()
 
 
 def test_a_check_that_is_missing_counts_as_failed() -> None:
@@ -358,25 +388,6 @@ def test_tests_without_the_portal_run_beside_those_on_it_and_each_runs_once(
     assert started_portal.read_text() == "started\n"
     printed = capfd.readouterr().out
     assert printed.index("== sample: beside what follows") < printed.index("== other")
-
-
-def test_a_second_try_beside_the_portal_leaves_it_alone(
-    checkout: Path, started_portal: Path
-) -> None:
-    fails = FAILS_AT_FIRST + "import pytest\n@pytest.mark.cluster\ndef test_on_it(): pass\n"
-    (checkout / "tests/sample/test_sample.py").write_text(fails)
-    of_portal, beside = divide(
-        [
-            Suite(name="other", folder="sample"),
-            Suite(name="sample", folder="sample", is_split=True),
-        ]
-    )
-
-    (counts,) = [run_suite(suite, BARE_PYTEST) for suite in beside]
-
-    assert [suite.name for suite in of_portal] == ["other", "sample-cluster"]
-    assert counts.second_tries
-    assert not started_portal.exists()
 
 
 def test_a_suite_that_wants_to_be_alone_waits_for_those_beside(
@@ -492,3 +503,81 @@ async def test_waiting_in_asyncio_returns_the_first_true_value() -> None:
         return next(values)
 
     assert await eventually_async(check, timeout_s=5, every_s=0.001) == 7
+
+
+def test_a_checkout_that_only_its_owner_may_enter_is_tested_in_a_copy_that_all_can_read(
+    tmp_path: Path,
+) -> None:
+    checkout = tmp_path / "only mine" / "portal"
+    (checkout / "tests").mkdir(parents=True)
+    program = checkout / "tests/run"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o700)
+    (checkout / "docs/benchmarks").mkdir(parents=True)
+    (checkout / "docs/benchmarks/unit.json").write_text("old")
+    (tmp_path / "only mine").chmod(0o700)
+
+    with readable_copy(checkout, tmp_path / "prefix") as copy:
+        assert " " not in str(copy.relative_to(tmp_path))
+        assert copy.stat().st_mode & 0o055 == 0o055
+        assert (copy / "tests/run").stat().st_mode & 0o055 == 0o055
+        (copy / "tests/output/report.xml").write_text("of this run")
+        (copy / "docs/benchmarks/unit.json").write_text("new")
+        (copy / "tests/second_tries.jsonl").write_text("{}\n")
+
+    assert not copy.exists()
+    assert (checkout / "tests/output/report.xml").read_text() == "of this run"
+    assert (checkout / "docs/benchmarks/unit.json").read_text() == "new"
+    assert (checkout / "tests/second_tries.jsonl").read_text() == "{}\n"
+
+
+@pytest.mark.parametrize(
+    ("mode_of_folder", "mode_of_file", "name", "expected"),
+    [
+        (0o755, 0o644, "portal", True),
+        (0o700, 0o644, "portal", False),
+        (0o755, 0o600, "portal", False),
+        (0o755, 0o644, "my portal", False),
+    ],
+    ids=["everybody's", "only its owner may enter", "cloned with umask 077", "with a space"],
+)
+def test_a_checkout_that_another_user_cannot_read_is_recognised(
+    mode_of_folder: int, mode_of_file: int, name: str, expected: bool
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        above = Path(folder)
+        (above / name).mkdir()
+        (above / name / "setup.cfg").write_text("")
+        (above / name / "setup.cfg").chmod(mode_of_file)
+        (above / name).chmod(0o755)
+        above.chmod(mode_of_folder)
+
+        assert is_readable_by_all(above / name) is expected
+
+
+def test_the_quick_checks_need_no_root(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "IS_ROOT", False)
+    monkeypatch.setattr(command, "PREFIX", tmp_path / "mine")
+    built: list[list[str]] = []
+    monkeypatch.setattr(command, "_step", lambda name, words, counts: built.append(list(words)))
+
+    suites, _ = parse_arguments(["lint", "types", "docs", "unit"])
+    command.prepare(suites, {})
+
+    assert built[0][1:3] == ["--prefix", str(tmp_path / "mine")]
+    with pytest.raises(SystemExit):
+        parse_arguments(["unit", "programs"])
+    assert "only root can run programs. Without root: lint" in capsys.readouterr().err
+
+
+def test_what_a_run_leaves_behind_is_not_linted(
+    monkeypatch: pytest.MonkeyPatch, checkout: Path
+) -> None:
+    left = checkout / "tests/output/bench/bin/pip"
+    left.parent.mkdir(parents=True)
+    left.write_text("#!/usr/bin/python3\nimport  os\n")
+    monkeypatch.setattr(suites, "OUTPUT_DIR", checkout / "tests/output")
+
+    assert suites.python_programs() == []
