@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks import history
+from tests.benchmarks.aims import missed
 from tests.benchmarks.machine import read_machine
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -114,4 +115,11 @@ def write_report(
         found = (spread or {}).get(figure)
         of_rounds = "" if found is None else f" ({found.least} to {found.most}, {found.rounds})"
         print(f"{figure:>32} {value}{of_rounds}")
+    for figure, words in missed(name, figures).items():
+        print(f"{figure:>32} missed: {words}")
     return path
+
+
+def missed_of(name: str) -> dict[str, str]:
+    """Return what misses its aim in docs/benchmarks/NAME.json, with value and aim in words."""
+    return missed(name, json.loads((RESULTS_DIR / f"{name}.json").read_text())["figures"])

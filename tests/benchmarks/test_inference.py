@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.benchmarks.aims import LEAST_WITH_VNNI
 from tests.benchmarks.machine import read_machine
 from tests.benchmarks.report import LEAST_ROUNDS, spread_of, write_report
 from tests.benchmarks.sessions import SHARED_DIR, measure_in_session
@@ -15,7 +16,6 @@ pytestmark = pytest.mark.cluster
 
 PROGRAM = Path(__file__).with_name("inference_rounds.py")
 SHARED = ("digits_data.py", "onnx_inference.py", "small_resnet.py")
-LEAST_WITH_VNNI = 2.5
 WORDS = {
     "int8_vs_fp32": "images/s of INT8 relative to FP32 on one core, each at its best batch size",
     "fp32_images_per_s": "images/s in FP32",

@@ -28,19 +28,13 @@ from tests.benchmarks.pages.hubs import (
     running_hub,
 )
 from tests.benchmarks.pages.visits import SPAN_S, moments, visit, visit_at_once
-from tests.benchmarks.report import LEAST_ROUNDS, Table, write_report
+from tests.benchmarks.report import LEAST_ROUNDS, Table, missed_of, write_report
 from tests.benchmarks.rounds import Rounds, p95
 from tests.benchmarks.spawner.load import cpu_s
 
 N_NODES = 1000
 N_NODES_SMALL = 100
 TRICKLE_S = 2.0
-
-MOST_FORM_P95_MS = 20.0
-MOST_BURST_VS_HOME = 1.3
-MOST_CALLS_PER_MIN = 4
-# A machine of two cores also runs the program that asks.
-TOLERANCE = 1.1
 
 WORDS = {
     "form_p95_ms": f"response time of the form on {N_NODES:,} nodes, 95th percentile of {N_USERS} "
@@ -107,11 +101,7 @@ def test_the_form_is_quick_on_a_thousand_nodes(rounds: int) -> None:
 
     report(found, n_calls=n_calls, n_moss_calls=n_moss_calls, rounds=rounds)
     if rounds >= LEAST_ROUNDS:
-        assert found.apart["form"].median <= TOLERANCE * MOST_FORM_P95_MS
-        assert found.apart["form_small"].median <= TOLERANCE * MOST_FORM_P95_MS
-        vs_home = found.at_once["form"].over(found.at_once["stock_home"])
-        assert vs_home.median <= TOLERANCE * MOST_BURST_VS_HOME
-        assert n_calls <= TOLERANCE * MOST_CALLS_PER_MIN
+        assert missed_of("pages") == {}
 
 
 @contextmanager

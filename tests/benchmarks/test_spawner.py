@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from tests.benchmarks.report import LEAST_ROUNDS, Table, write_report
+from tests.benchmarks.report import LEAST_ROUNDS, Table, missed_of, write_report
 from tests.benchmarks.rounds import Rounds
 from tests.benchmarks.spawner.hubs import PortalHub, Server, StockHub, sudo_for_stock
 from tests.benchmarks.spawner.load import (
@@ -25,10 +25,6 @@ pytestmark = pytest.mark.cluster
 
 # A start waits for slurmctld's next look, so that it needs more rounds than the rest.
 STARTS_PER_ROUND = 2
-MOST_START_VS_BARE = 1.1
-MOST_START_VS_STOCK = 0.6
-MOST_TAKE_UP_S = 6.0
-TOLERANCE = 1.1
 
 WORDS = {
     "start_vs_bare": "time from the request for a session to the first answer of its server, "
@@ -77,9 +73,7 @@ def test_spawner_beside_stock_and_bare(rounds: int) -> None:
     figures = _figures(starts, loads, many)
     _write(figures, starts, loads, many, rounds)
     if rounds >= LEAST_ROUNDS:
-        assert figures["start_vs_bare"].median <= TOLERANCE * MOST_START_VS_BARE
-        assert figures["start_vs_stock"].median <= TOLERANCE * MOST_START_VS_STOCK
-        assert figures["take_up_s_at_1000"].median <= TOLERANCE * MOST_TAKE_UP_S
+        assert missed_of("spawner") == {}
 
 
 def _measure_loads(rounds: int) -> list[tuple[Load, Load]]:

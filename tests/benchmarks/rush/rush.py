@@ -1,127 +1,138 @@
 #!/usr/bin/env python3
-"""How long users wait for pages when many log in and start within a minute on the demo cluster.
+"""How long users wait who log in and start within seconds: the portal, and stock JupyterHub.
 
-Real hub, proxy, slapd and Slurm, real notebook servers; the users are made for it and removed.
-The figures go to docs/benchmarks/rush.json.
+The demo portal and a JupyterHub with batchspawner take turns on the same Slurm, directory and
+machine, with the same users. The figures go to docs/benchmarks/rush.json.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import statistics
 import sys
 import time
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-import requests
 from tornado.httpclient import AsyncHTTPClient
 
 from tests.benchmarks.report import Table, write_report
+from tests.benchmarks.rounds import Rounds, p95
 from tests.benchmarks.rush.people import Person, people
-from tests.benchmarks.rush.visit import ADDRESS, Visit, visit
+from tests.benchmarks.rush.stock import stock_hub
+from tests.benchmarks.rush.visit import Visit, visit
 
-N_PEOPLE = 60
-WITHIN_S = 60.0
-# Of the second rush, in which starts have to stand in line.
-AT_ONCE_WITHIN_S = 3.0
+N_PEOPLE = 16
+PORTAL = "http://127.0.0.1:8000"
 HEALTH_EVERY_S = 0.1
 STEPS = ("login page", "login", "home", "form", "start answered", "ready", "stop answered")
+
+
+@dataclass(frozen=True, slots=True)
+class Rush:
+    """How the users come.
+
+    Attributes:
+        name: Before the figures; empty for those that are named first.
+        within_s: Seconds from the first to the last.
+    """
+
+    name: str
+    within_s: float
+
+
+RUSHES = (Rush("", N_PEOPLE), Rush("at_once_", 1.0))
 WORDS = {
-    "login_p95_s": "login with name and password, answered, 95th percentile, s",
-    "form_p95_s": "the form, likewise",
-    "home_p95_s": "the home page, likewise",
-    "start_answered_p95_s": "'Start' pressed until the page of the start, likewise",
-    "ready_p50_s": "'Start' pressed until the session answers, median, s",
-    "ready_p95_s": "likewise, 95th percentile",
-    "health_max_s": "longest wait of a request that needs no database, s",
-    "n_errors": "users who met an error",
-    "at_once_login_p95_s": "at once: login, answered, 95th percentile, s",
-    "at_once_form_p95_s": "at once: the form, likewise",
-    "at_once_health_max_s": "at once: longest wait of a request that needs no database, s",
-    "at_once_ready_p95_s": "at once: 'Start' pressed until the session answers, likewise",
-    "at_once_n_errors": "at once: users who met an error",
-    "at_once_n_told_place": "at once: users who were told their place in line",
+    "login_vs_stock": "login with name and password, answered, 95th percentile, relative to stock",
+    "home_vs_stock": "the home page, likewise",
+    "form_vs_stock": "the form, likewise; stock's has two fields and asks Slurm nothing",
+    "start_answered_vs_stock": "'Start' pressed until the page of the start, likewise",
+    "ready_vs_stock": "'Start' pressed until the session answers, median, likewise",
+    "n_errors": "users of the portal who met an error, all rounds",
+    "stock_n_errors": "users of stock who met an error, all rounds",
+    "health_max_s": "longest wait of a request to the portal that needs no database, s",
+    "at_once_n_told_place": "at once: users of a round who were told their place in line",
 }
+WORDS |= {f"at_once_{name}": f"at once: {words}" for name, words in WORDS.items() if "_vs_" in name}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print the figures and write them.
 
     Returns:
-        0 if nobody met an error.
+        0 if no user of the portal met an error.
     """
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--people", type=int, default=N_PEOPLE)
-    parser.add_argument("--no-report", action="store_true", help="write no docs/benchmarks file")
     arguments = parser.parse_args(argv)
-    load = os.getloadavg()[0]
-    with people(arguments.people) as everybody:
-        spread_out, health_s = asyncio.run(rush(everybody, WITHIN_S))
-        at_once, at_once_health_s = asyncio.run(rush(everybody, AT_ONCE_WITHIN_S))
-    visits = [*spread_out, *at_once]
-    figures, table = summarize(spread_out, health_s, title="Seconds of each step")
-    of_line, at_once_table = summarize(
-        at_once, at_once_health_s, title="Seconds of each step, all at once"
-    )
-    told = {f"at_once_{name}": value for name, value in of_line.items()}
-    figures |= {name: value for name, value in told.items() if name in WORDS}
-    figures["at_once_n_told_place"] = sum(bool(met.places) for met in at_once)
-    if arguments.no_report:
-        for each in (table, at_once_table):
-            print(f"{each.title}\n{each.columns}", *each.rows, sep="\n")
-        print(figures)
-    else:
-        write_report(
-            "rush",
-            title="A rush of logins and starts",
-            figures=figures,
-            words=WORDS,
-            tables=(table, at_once_table),
-            notes=(
-                f"{arguments.people} users log in and start a session with one GPU, spread evenly"
-                f" over {WITHIN_S:g} s; each stops it when it is ready, so that the next one finds"
-                " room.",
-                f"At once: the same users come again, within {AT_ONCE_WITHIN_S:g} s.",
-                "Hub, proxy, directory, Slurm, its nodes and all notebook servers share this one"
-                " machine, and the program that plays the users, too; 'ready' is mostly"
-                " JupyterLab's own start.",
-                "JupyterHub itself waits up to 1 s for the first error of a start before it"
-                " answers.",
-                f"The load of the machine was {load:.1f} before.",
-            ),
-        )
-    for met in visits:
-        if met.error:
-            print(met.error, file=sys.stderr)
-    return 1 if any(met.error for met in visits) else 0
+    with people(arguments.people) as everybody, stock_hub([p.name for p in everybody]) as stock:
+        addresses = {"portal": PORTAL, "stock": stock.public_url}
+        found = asyncio.run(measure(everybody, addresses, arguments.rounds))
+    report(found, arguments.people, arguments.rounds)
+    errors = [met.error for each in found.values() for one in each for met in one.visits]
+    print(*filter(None, errors), sep="\n", file=sys.stderr)
+    return 1 if any(m.error for o in found["portal"] for m in o.visits) else 0
 
 
-async def rush(everybody: Sequence[Person], within_s: float) -> tuple[list[Visit], list[float]]:
-    """Let everybody come, one after the other.
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One rush at one hub.
 
-    Args:
-        everybody: The users.
-        within_s: Seconds from the first to the last; 0 for all at once.
-
-    Returns:
-        What each met, and the seconds that each request for the hub's health took meanwhile.
+    Attributes:
+        rush: Which of RUSHES.
+        visits: What each user met.
+        health_s: Seconds of each request for the hub's health meanwhile.
     """
+
+    rush: Rush
+    visits: Sequence[Visit]
+    health_s: Sequence[float]
+
+
+async def measure(
+    everybody: Sequence[Person], addresses: Mapping[str, str], n_rounds: int
+) -> dict[str, list[Round]]:
+    """Let everybody come to each hub, in turns.
+
+    The first round fills caches and the machine's memory of the servers' files. It is left out.
+    """
+    found: dict[str, list[Round]] = defaultdict(list)
+    for number in range(n_rounds + 1):
+        # Who comes first takes turns, as the machine may be busy for a while.
+        names = list(addresses) if number % 2 else [*addresses][::-1]
+        for rush in RUSHES:
+            for name in names:
+                one = await play(everybody, addresses[name], rush)
+                if number:
+                    found[name].append(one)
+                ready = [v.took_s["ready"] for v in one.visits if "ready" in v.took_s]
+                print(
+                    f"round {number} of {n_rounds}, {name}, within {rush.within_s:g} s: "
+                    f"ready {statistics.median(ready or [0]):.1f} s",
+                    flush=True,
+                )
+    return found
+
+
+async def play(everybody: Sequence[Person], address: str, rush: Rush) -> Round:
+    """Let everybody come to one hub, one after the other, and stop in the end."""
     client = AsyncHTTPClient(force_instance=True, max_clients=2 * len(everybody) + 10)
     health_s: list[float] = []
 
     async def come(number: int, person: Person) -> Visit:
-        await asyncio.sleep(number * within_s / len(everybody))
-        return await visit(person, client, {"gpus": "1", "hours": "1"})
+        await asyncio.sleep(number * rush.within_s / len(everybody))
+        return await visit(person, client, {"gpus": "1", "hours": "1"}, address)
 
     async def watch() -> None:
         while True:
             before = time.monotonic()
-            await client.fetch(f"{ADDRESS}/hub/health", request_timeout=120)
+            await client.fetch(f"{address}/hub/health", request_timeout=120)
             health_s.append(time.monotonic() - before)
             await asyncio.sleep(HEALTH_EVERY_S)
 
@@ -131,52 +142,75 @@ async def rush(everybody: Sequence[Person], within_s: float) -> tuple[list[Visit
     finally:
         watcher.cancel()
         client.close()
-    return list(visits), health_s
+    return Round(rush, visits, health_s)
 
 
-def summarize(
-    visits: Sequence[Visit], health_s: Sequence[float], *, title: str
-) -> tuple[dict[str, float], Table]:
-    """Return the figures, and a table of all steps.
+def figures_of(found: Mapping[str, Sequence[Round]]) -> dict[str, Rounds]:
+    """Return the ratios to stock, round by round, and what is counted of the portal."""
+    figures: dict[str, Rounds] = {}
+    for rush in RUSHES:
+        portal, stock = (
+            [one for one in found[name] if one.rush == rush] for name in ("portal", "stock")
+        )
+        for step in ("login", "home", "form", "start answered", "ready"):
+            ours, theirs = (Rounds([_middle(one, step) for one in s], 2) for s in (portal, stock))
+            figures[f"{rush.name}{step.replace(' ', '_')}_vs_stock"] = ours.over(theirs)
+    at_once = [one for one in found["portal"] if one.rush == RUSHES[1]]
+    told = [float(sum(bool(met.places) for met in one.visits)) for one in at_once]
+    figures["at_once_n_told_place"] = Rounds(told, 0)
+    longest = [max(one.health_s) for one in found["portal"]]
+    figures["health_max_s"] = Rounds(longest, 2)
+    return figures
 
-    Args:
-        visits: What each user met.
-        health_s: Seconds of each request for the hub's health.
-        title: Of the table.
-    """
-    times = {
-        step: sorted(met.took_s[step] for met in visits if step in met.took_s) for step in STEPS
+
+def _middle(one: Round, step: str) -> float:
+    values = [met.took_s[step] for met in one.visits if step in met.took_s]
+    return statistics.median(values) if step == "ready" else p95(values)
+
+
+def report(found: Mapping[str, Sequence[Round]], n_people: int, n_rounds: int) -> None:
+    """Write docs/benchmarks/rush.json."""
+    figures = figures_of(found)
+    errors = {
+        f"{prefix}n_errors": sum(bool(m.error) for one in found[name] for m in one.visits)
+        for name, prefix in (("portal", ""), ("stock", "stock_"))
     }
-    times["health"] = sorted(health_s)
-    rows = [
-        (step, *(round(value, 2) for value in (statistics.median(all_s), p95(all_s), all_s[-1])))
-        for step, all_s in times.items()
-        if all_s
-    ]
-    found = {row[0]: row[1:] for row in rows}
-    figures = {
-        **{
-            f"{step.replace(' ', '_')}_p95_s": found[step][1]
-            for step in ("login", "home", "form", "start answered")
-            if step in found
-        },
-        **(
-            {"ready_p50_s": found["ready"][0], "ready_p95_s": found["ready"][1]}
-            if "ready" in found
-            else {}
+    write_report(
+        "rush",
+        title="A rush of logins and starts",
+        rounds=n_rounds,
+        figures={**{name: each.median for name, each in figures.items()}, **errors},
+        spread={name: each.spread for name, each in figures.items()},
+        words=WORDS,
+        tables=[_table(found, rush) for rush in RUSHES],
+        notes=(
+            f"{n_people} users log in and start a session with one GPU, spread evenly over "
+            f"{RUSHES[0].within_s:g} s, then all at once, within {RUSHES[1].within_s:g} s. Each "
+            "stops it when it is ready, so that the next one finds room.",
+            "Stock is JupyterHub with batchspawner, ldapauthenticator and its own proxy, in turns "
+            "with the portal on the same Slurm, directory and machine. Its start time-out is 900 s "
+            "instead of 60 s. The portal's sessions have TLS to the node and all their tools.",
+            "A first round of each, with cold caches, is left out.",
+            "Hub, proxy, directory, Slurm, its nodes, all notebook servers and the program that "
+            "plays the users share this one machine. 'Ready' is mostly the notebook server's own "
+            "start.",
         ),
-        "health_max_s": found["health"][2],
-        "n_errors": sum(bool(met.error) for met in visits),
-    }
-    table = Table(title=title, columns=("step", "p50", "p95", "most"), rows=rows)
-    return figures, table
+    )
 
 
-def p95(sorted_s: Sequence[float]) -> float:
-    """Return the 95th percentile by nearest rank."""
-    return sorted_s[max(0, -(-95 * len(sorted_s) // 100) - 1)]
+def _table(found: Mapping[str, Sequence[Round]], rush: Rush) -> Table:
+    rows = []
+    for step in STEPS:
+        cells: list[str | float] = [step]
+        for name in ("portal", "stock"):
+            rounds = [one for one in found[name] if one.rush == rush]
+            values = [v.took_s[step] for o in rounds for v in o.visits if step in v.took_s]
+            cells += [round(statistics.median(values), 2), round(p95(values), 2)]
+        rows.append(cells)
+    title = f"Seconds of each step, all rounds, users within {rush.within_s:g} s"
+    columns = ("step", "portal p50", "portal p95", "stock p50", "stock p95")
+    return Table(title=title, columns=columns, rows=rows)
 
 
 if __name__ == "__main__":
-    requests.get(f"{ADDRESS}/hub/health", timeout=10).raise_for_status()
     sys.exit(main())

@@ -13,7 +13,6 @@ from tornado.httpclient import AsyncHTTPClient, HTTPRequest, HTTPResponse
 
 from tests.benchmarks.rush.people import Person
 
-ADDRESS = "http://127.0.0.1:8000"
 READY_TIMEOUT_S = 900.0
 
 
@@ -35,8 +34,9 @@ class Visit:
 class Browser:
     """Cookies of one user, and requests with them; redirects are not followed."""
 
-    def __init__(self, client: AsyncHTTPClient) -> None:
+    def __init__(self, client: AsyncHTTPClient, address: str) -> None:
         self._client = client
+        self._address = address
         self._cookies: dict[str, str] = {}
 
     @property
@@ -60,7 +60,7 @@ class Browser:
             body = urlencode(form)
             path += f"{'&' if '?' in path else '?'}{urlencode({'_xsrf': self.xsrf})}"
         request = HTTPRequest(
-            urljoin(ADDRESS, path),
+            urljoin(self._address, path),
             method=method,
             body=body,
             headers=headers,
@@ -77,19 +77,22 @@ class Browser:
         return answer
 
 
-async def visit(person: Person, client: AsyncHTTPClient, options: dict[str, str]) -> Visit:
+async def visit(
+    person: Person, client: AsyncHTTPClient, options: dict[str, str], address: str
+) -> Visit:
     """Log in, look at the form, start a session, wait until it is ready and stop it.
 
     Args:
         person: Who.
         client: Sends the requests of all users.
         options: Fields of the form.
+        address: Where the hub's proxy is.
 
     Returns:
         What the user met.
     """
     met = Visit()
-    browser = Browser(client)
+    browser = Browser(client, address)
     login = {"username": person.name, "password": person.password}
 
     async def step(name: str, method: str, path: str, **rest: object) -> HTTPResponse:
@@ -111,7 +114,7 @@ async def visit(person: Person, client: AsyncHTTPClient, options: dict[str, str]
     except (RuntimeError, OSError) as error:
         met.error = f"{person.name}: {error}"
         with contextlib.suppress(RuntimeError, OSError):
-            await browser.send("POST", f"/hub/portal/stop/{person.name}", form={})
+            await browser.send("DELETE", f"/hub/api/users/{person.name}/server")
     return met
 
 
