@@ -18,6 +18,7 @@ from portal.site import cli as site
 from spawner import __version__
 from spawner.errors import PortalError
 
+VERSION = f"Data Scientist Portal {__version__}"
 EXIT_OK = 0
 EXIT_ERROR = 1
 # 128 and the number of SIGINT, as shells report it.
@@ -70,6 +71,7 @@ def _run(arguments: argparse.Namespace) -> int:
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
     parser = argparse.ArgumentParser(prog="dsportal", description="The Data Scientist Portal.")
+    _add_version(parser)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_user_commands(commands)
     _add_administrators_commands(commands)
@@ -108,8 +110,18 @@ def build_user_parser() -> argparse.ArgumentParser:
         description="The Data Scientist Portal.",
         epilog="Administrators have more commands on the portal's head node.",
     )
+    _add_version(parser)
     _add_user_commands(parser.add_subparsers(required=True, metavar="COMMAND"))
     return parser
+
+
+def _add_version(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--version",
+        action="version",
+        version=VERSION,
+        help="print the version of the portal",
+    )
 
 
 def _add_user_commands(commands: Any) -> None:
@@ -127,7 +139,7 @@ def print_version(_: argparse.Namespace) -> int:
     Returns:
         0.
     """
-    print(f"Data Scientist Portal {__version__}")
+    print(VERSION)
     return EXIT_OK
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import shutil
 import signal
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from portal.confirmation import add_yes, confirm
 from portal.environments.entry import Environment, Kind, Language
 from portal.environments.errors import RegistryError
 from portal.environments.image import (
@@ -55,7 +54,7 @@ def add_commands(commands: Any) -> None:
     check.set_defaults(run=check_environments)
     remove = actions.add_parser("remove", help="remove one of your own environments")
     remove.add_argument("id", help="the short name")
-    remove.add_argument("--yes", action="store_true", help="do not ask")
+    add_yes(remove)
     remove.set_defaults(run=remove_environment)
     add_locked_commands(actions)
     add_share_commands(actions)
@@ -201,6 +200,8 @@ def print_environments(_: argparse.Namespace) -> int:
         print(f"{owner:5}{environment.id:20} {environment.kind.value:12} {place}{size}")
     for sentence in registry.problems:
         print(sentence)
+    if not (registry.environments or registry.problems):
+        print("None besides the portal's own kernels. To add one: dsportal environments add ID ...")
     return int(bool(registry.problems))
 
 
@@ -218,10 +219,11 @@ def remove_environment(arguments: argparse.Namespace) -> int:
     """Remove one of the user's own environments, and its files if this command made them.
 
     Returns:
-        0, or 1 if the user says no.
+        0.
 
     Raises:
         RegistryError: If it is not one of the user's own, or cannot be removed.
+        NotConfirmedError: If the user does not say yes.
     """
     registry = read_registry(site_path(), Path.home())
     path = Path.home() / OWN_PATH
@@ -232,9 +234,9 @@ def remove_environment(arguments: argparse.Namespace) -> int:
             f"'{arguments.id}' belongs to the site. Ask the administrators to remove it."
         )
     files = () if own is None else files_made_here(own, Path.home())
-    if own is not None and not arguments.yes and not _confirmed(arguments.id, files):
-        print("Nothing was removed.")
-        return 1
+    if own is not None:
+        what = f" and delete {' and '.join(map(str, files))}" if files else ""
+        confirm(f"Remove the environment {own.id}{what}", yes=arguments.yes)
     undeleted = remove_with_files(path, arguments.id, files)
     kept = own.path if own is not None and own.path not in files else None
     for one in undeleted:
@@ -244,13 +246,6 @@ def remove_environment(arguments: argparse.Namespace) -> int:
         )
     print(f"Removed {arguments.id}.{f' {kept} is left as it is.' if kept else ''}")
     return 0
-
-
-def _confirmed(id_: str, files: Sequence[Path]) -> bool:
-    if not sys.stdin.isatty():
-        raise RegistryError(f"Nobody can be asked here. To remove {id_} without, add --yes.")
-    what = f" and delete {' and '.join(map(str, files))}" if files else ""
-    return input(f"Remove the environment {id_}{what}? [y/N] ").strip().lower() in {"y", "yes"}
 
 
 def check_environments(arguments: argparse.Namespace) -> int:

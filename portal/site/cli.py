@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from portal.confirmation import add_options
 from portal.hub.settings.loader import DEFAULT_SETTINGS_PATH
 from spawner.defaults import DEFAULTS
 
@@ -34,6 +36,7 @@ def _add_operations(commands: Any) -> None:
     status.set_defaults(run=_operation("show_status"))
     drain = commands.add_parser("drain", help="refuse new sessions; running ones continue")
     drain.add_argument("--message", default="", metavar="TEXT", help="why, for users")
+    add_options(drain)
     drain.set_defaults(run=_operation("drain"))
     undrain = commands.add_parser("undrain", help="accept new sessions again")
     undrain.set_defaults(run=_operation("undrain"))
@@ -45,6 +48,7 @@ def _add_operations(commands: Any) -> None:
     stop.add_argument("--user", default="", metavar="NAME")
     stop.add_argument("--all", action="store_true", help="every session")
     stop.add_argument("--message", default="", metavar="TEXT", help="what their users read")
+    add_options(stop)
     stop.set_defaults(run=_operation("stop_sessions"))
     for parser in (status, drain, undrain, stop):
         _add_settings(parser)
@@ -63,6 +67,7 @@ def _add_users(commands: Any) -> None:
     remove.add_argument(
         "--even-if-allowed", action="store_true", help="even if the account may still log in"
     )
+    add_options(remove)
     remove.set_defaults(run=_with_people("remove_user"))
     for parser in (everybody, remove):
         _add_settings(parser)
@@ -98,6 +103,7 @@ def _add_parts(commands: Any) -> None:
     backup.add_argument(
         "--restore", type=Path, metavar="COPY", help="restore a copy; the hub must not be running"
     )
+    add_options(backup)
     _add_settings(backup)
     backup.set_defaults(run=_run_backup)
     switch = commands.add_parser("switch", help="use another installed version; sessions continue")
@@ -108,6 +114,7 @@ def _add_parts(commands: Any) -> None:
         metavar="COPY",
         help="go back to this copy of the database, which an older version needs",
     )
+    add_options(switch)
     _add_settings(switch)
     switch.set_defaults(run=_run_switch)
 
@@ -149,6 +156,7 @@ def _add_install_launcher(commands: Any) -> None:
         help="interpreter of these programs, root's own (default: %(default)s)",
     )
     add("--sudoers", type=Path, metavar="FILE", help="write the rules to this file, too")
+    add_options(launcher)
     launcher.set_defaults(run=_run_install_launcher)
 
 
@@ -186,11 +194,14 @@ def _add_check(commands: Any) -> None:
     _add_settings(check)
     check.add_argument("--user", default="", metavar="NAME", help="a user of the portal")
     check.add_argument(
-        "--gpus", type=int, default=0, help="GPUs of the job that checks a node (default: 0)"
+        "--gpus",
+        type=_at_least_0(int),
+        default=0,
+        help="GPUs of the job that checks a node (default: 0)",
     )
     check.add_argument(
         "--wait",
-        type=float,
+        type=_at_least_0(float),
         default=WAIT_S,
         metavar="SECONDS",
         help="that the short jobs may wait in the queue (default: %(default)g)",
@@ -205,6 +216,19 @@ def _add_check(commands: Any) -> None:
     check.add_argument("--json", action="store_true", help="print JSON, for monitoring")
     check.add_argument("--debug", action="store_true", help="print what happens")
     check.set_defaults(run=_run_check)
+
+
+def _at_least_0(kind: type[float]) -> Callable[[str], float]:
+    def parse(text: str) -> float:
+        value = kind(text)
+        # Also what is not a number (nan).
+        if not 0 <= value < math.inf:
+            raise argparse.ArgumentTypeError(f"{text} is not a number from 0 on")
+        return value
+
+    # argparse names it if the text is no number at all.
+    parse.__name__ = kind.__name__
+    return parse
 
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:

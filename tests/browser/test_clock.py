@@ -281,7 +281,9 @@ def test_5_a_file_that_cannot_be_saved_is_named_when_slurm_warns(page: Page) -> 
 def test_5_a_maintenance_is_announced_in_open_sessions_while_it_lasts(page: Page) -> None:
     announced = page.locator(".Toastify").get_by_text(re.compile("New disks until noon"))
     with put_back((DSPORTAL, "undrain")):
-        subprocess.run([DSPORTAL, "drain", "--message", "New disks until noon."], check=True)
+        subprocess.run(
+            [DSPORTAL, "drain", "--yes", "--message", "New disks until noon."], check=True
+        )
         # Near its end a session asks the hub every 15 s, else every minute.
         expect(announced.first).to_be_visible(timeout=45_000)
         picture(page, "clock-5-announced")

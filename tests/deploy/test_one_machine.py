@@ -260,7 +260,7 @@ import os, signal, subprocess
 from tests.support.put_back import put_back
 
 with put_back(("dsportal", "undrain")):
-    subprocess.run(["dsportal", "drain", "--message", "New disks."], check=True)
+    subprocess.run(["dsportal", "drain", "--yes", "--message", "New disks."], check=True)
     subprocess.run(["sbatch", "--uid=ada", "--wrap=sleep 900", "--chdir=/", "--output=/dev/null"])
     os.kill(os.getpid(), signal.SIGKILL)
 """

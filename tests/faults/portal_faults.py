@@ -105,7 +105,7 @@ def corrupt_database(_: Stage) -> Iterator[None]:
         parts.start("hub")
     yield
     parts.stop("hub")
-    run(DSPORTAL, "backup", "--restore", copy)
+    run(DSPORTAL, "backup", "--restore", copy, "--yes")
     parts.start("hub")
 
 

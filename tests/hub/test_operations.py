@@ -59,12 +59,15 @@ def test_sessions_of_a_partition_are_stopped_with_a_message(token: str) -> None:
     start(token).raise_for_status()
     eventually(lambda: state_of(USER) == "running", timeout_s=90)
 
-    other = dsportal("sessions", "stop", "--partition", "nowhere")
-    stopped = dsportal("sessions", "stop", "--partition", "jupyter", "--message", "Cooling fails.")
+    other = dsportal("sessions", "stop", "--yes", "--user", "linus")
+    unasked = dsportal("sessions", "stop", "--partition", "jupyter")
+    assert other.returncode == unasked.returncode == 1
+    assert "linus has no session." in other.stderr
+    assert state_of(USER) == "running"
+    message = ("--message", "Cooling fails.")
+    stopped = dsportal("sessions", "stop", "--yes", "--partition", "jupyter", *message)
 
-    assert other.returncode == 1
-    assert "The partitions are: jupyter." in other.stderr
-    assert "1 of 1 sessions stopped." in stopped.stdout
+    assert "1 of 1 session stopped." in stopped.stdout
     assert "Cooling fails." in home_page()
     eventually(lambda: not sessions_of(USER), timeout_s=60)
 
@@ -73,10 +76,10 @@ def test_while_drained_no_session_starts_and_open_ones_go_on(token: str) -> None
     start(token).raise_for_status()
     eventually(lambda: state_of(USER) == "running", timeout_s=90)
 
-    drained = dsportal("drain", "--message", "New disks until noon.")
+    drained = dsportal("drain", "--yes", "--message", "New disks until noon.")
     health = requests.get(f"{ADDRESS}/hub/api/dsportal/health", timeout=30)
 
-    assert "1 user with a session" in drained.stdout
+    assert "New sessions are refused: New disks until noon." in drained.stdout
     assert health.json() == {"hub": "answers", "slurm": "answers", "takes_sessions": False}
     assert state_of(USER) == "running"
     assert "New disks until noon." in home_page()
@@ -89,6 +92,7 @@ def test_while_drained_no_session_starts_and_open_ones_go_on(token: str) -> None
     assert "New disks until noon." in refused.json()["message"]
     assert sessions_of(USER) == []
     dsportal("undrain")
+    assert "New disks until noon." not in home_page(), "what a drain says ends with it"
     assert requests.get(health.url, timeout=30).json()["takes_sessions"] is True
 
 
@@ -110,14 +114,17 @@ def test_users_are_listed_and_nobody_who_may_log_in_is_removed(token: str) -> No
 
     # LDAP that is slow once is asked again half a minute later.
     eventually(lambda: listed()["account"] == "may log in", timeout_s=90)
-    refused = dsportal("users", "remove", USER)
-    unknown = dsportal("users", "remove", "nobody-here")
+    refused = dsportal("users", "remove", "--yes", USER)
+    unknown = dsportal("users", "remove", "--yes", "nobody-here")
+    would = dsportal("users", "remove", "--dry-run", "--even-if-allowed", USER)
 
     assert listed()["tokens"] >= 1
     assert refused.returncode == 1
     assert "may still log in" in refused.stderr
     assert "--even-if-allowed" in refused.stderr
     assert "knows no user nobody-here" in unknown.stderr
+    assert unknown.returncode == 1
+    assert f"Remove {USER}: stop" in would.stdout
     assert PortalClient(USER).rest("GET", f"/users/{USER}", token).ok
 
 
@@ -129,4 +136,7 @@ def test_the_database_is_copied_while_the_hub_runs() -> None:
     assert database.execute("SELECT count(*) FROM users").fetchone()[0] > 0
     database.close()
     assert copy.stat().st_mode & 0o077 == 0
+    restored = dsportal("backup", "--yes", "--restore", str(copy))
+    assert restored.returncode == 1
+    assert "The hub is running. Stop it" in restored.stderr
     copy.unlink()

@@ -93,7 +93,7 @@ def test_a_session_goes_on_through_an_upgrade_to_the_next_release_and_back(
     for version in (following, last):
         running.stop()
         ask_session(running, "api/status")
-        done = running.dsportal(following, "switch", version)
+        done = running.dsportal(following, "switch", version, "--yes")
         assert done.returncode == 0, done.stderr
         running.start_installed()
 
@@ -108,7 +108,7 @@ def test_the_next_release_stops_what_the_last_one_started_and_starts_its_own(
     running: InstalledRelease, releases: Releases
 ) -> None:
     running.stop()
-    done = running.dsportal(releases.next.version, "switch", releases.next.version)
+    done = running.dsportal(releases.next.version, "switch", releases.next.version, "--yes")
     assert done.returncode == 0, done.stderr
     running.start_installed()
 

@@ -84,7 +84,7 @@ def test_the_hub_keeps_its_sessions_in_postgresql_and_goes_back_to_a_copy(
     site.rest("POST", "/users/linus").raise_for_status()
 
     site.stop()
-    switched = site.dsportal("new", "switch", "new", "--database", copy)
+    switched = site.dsportal("new", "switch", "new", "--database", copy, "--yes")
     assert switched.returncode == 0, switched.stderr
     site.start_installed()
 

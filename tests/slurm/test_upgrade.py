@@ -66,7 +66,7 @@ def revision_of(path: Path) -> str:
 
 def switch(site: InstalledHub, version: str, *options: str) -> str:
     """Switch with the command of the newer version, as the guide has it; return what it said."""
-    done = site.dsportal("new", "switch", version, *options)
+    done = site.dsportal("new", "switch", version, "--yes", *options)
     assert done.returncode == 0, done.stderr
     assert site.version == version
     return done.stdout
@@ -126,7 +126,7 @@ def test_a_database_of_a_newer_hub_needs_the_copy_which_is_said(site: InstalledH
     copy = site.dsportal("new", "backup").stdout.strip()
     run_sql(site, "UPDATE alembic_version SET version_num = 'f00000000000'")
 
-    refused = site.dsportal("new", "switch", "old")
+    refused = site.dsportal("new", "switch", "old", "--yes")
     assert refused.returncode == 1
     assert "old is older than the database" in refused.stderr
     assert "--database" in refused.stderr

@@ -86,7 +86,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "notebook": ("task", "rendezvous", "slurm_words", "slurm", "worker"),
         "scaling": ("rendezvous", "slurm"),
     },
-    "portal/site": {"checks": (), "commands": ("checks",)},
+    "portal/site": {"checks": (), "commands": ()},
 }
 # What `dsportal` may import, which is portal.launch with portal.data: it runs in any environment.
 OF_A_FRAMEWORK = {

@@ -133,7 +133,7 @@ class DrainHandler(OperationHandler):
 
     @needs_scope(SCOPE)  # type: ignore[untyped-decorator]
     async def put(self) -> None:
-        """Refuse new sessions and tell users with a session: 200 and how many were told.
+        """Refuse new sessions, with a message on all pages and in open sessions: 200.
 
         Raises:
             HTTPError: 400 for another body; 500 if the state cannot be saved, so would not survive
@@ -144,12 +144,8 @@ class DrainHandler(OperationHandler):
             self.drain.close(message)
         except PortalError as error:
             raise HTTPError(500, error.message) from error
-        # Once each, however many sessions a user has.
-        told = {user.name for user, _ in self.sessions()}
-        for name in told:
-            self.notices.send(name, self.drain.message, sender="administrators")
         self.log.warning("No new sessions are taken: %s", self.drain.message)
-        self.finish(json.dumps({"drain": self.drain.message, "told": len(told)}))
+        self.finish(json.dumps({"drain": self.drain.message}))
 
     @needs_scope(SCOPE)  # type: ignore[untyped-decorator]
     async def delete(self) -> None:
@@ -167,13 +163,13 @@ class StopHandler(OperationHandler):
         """Stop those of `partition`, of `user`, or all: 200 with the result for each session.
 
         Raises:
-            HTTPError: 400 if neither is named and `all` is not "yes".
+            HTTPError: 400 unless either one of these or `all` with "yes" is named.
         """
         body = self.body()
         partition, whose = body.get("partition", ""), body.get("user", "")
         # An empty body must not stop every session.
-        if not (partition or whose or body.get("all") == "yes"):
-            raise HTTPError(400, 'Name a partition or a user, or send "all": "yes".')
+        if bool(partition or whose) == (body.get("all") == "yes"):
+            raise HTTPError(400, 'Name a partition or a user, or else send "all": "yes".')
         chosen = [
             (user, spawner)
             for user, spawner in self.sessions()

@@ -1,10 +1,11 @@
 """REST API for administrators: lists the portal's users and removes those who leave.
 
 * GET /hub/api/dsportal/users: every user in the hub's database.
+* GET /hub/api/dsportal/users/NAME: that user.
 * DELETE /hub/api/dsportal/users/NAME: stop the sessions, revoke tokens and cookies, forget
   the user; 409 while the account may still log in, unless the body has `"force": "yes"`.
 
-Both need a token with the scope admin:servers for all users, which only the operator's and a full
+They need a token with the scope admin:servers for all users, which only the operator's and a full
 administrator's has. Files are not touched.
 """
 
@@ -48,7 +49,25 @@ class UsersHandler(OperationHandler):
 
 
 class UserHandler(OperationHandler):
-    """Removes a user from the portal."""
+    """Tells of a user, and removes the user from the portal."""
+
+    @needs_scope(SCOPE)  # type: ignore[untyped-decorator]
+    async def get(self, user_name: str) -> None:
+        """Answer as the list of users has it, and with `refusal`, why not to remove: 200.
+
+        Raises:
+            HTTPError: 404 if the hub does not know the user.
+        """
+        user = self._find(user_name)
+        status = await read_account_status(self, user.name)
+        _, refusal = _refusal(user.name, status)
+        self.finish(json.dumps(describe_user(user.orm_user, status) | {"refusal": refusal}))
+
+    def _find(self, user_name: str) -> Any:
+        user = self.find_user(user_name)
+        if user is None:
+            raise HTTPError(404, f"The hub knows no user {user_name}. See dsportal users list.")
+        return user
 
     @needs_scope(SCOPE)  # type: ignore[untyped-decorator]
     async def delete(self, user_name: str) -> None:
@@ -58,11 +77,11 @@ class UserHandler(OperationHandler):
             HTTPError: 404 if the hub does not know the user, 409 while the account may log in, 503
                 if that is not known or a session cannot be stopped.
         """
-        user = self.find_user(user_name)
-        if user is None:
-            raise HTTPError(404, f"The hub knows no user {user_name}. See dsportal users list.")
+        user = self._find(user_name)
         if self.body().get("force") != "yes":
-            _refuse_removal(user.name, await read_account_status(self, user.name))
+            code, refusal = _refusal(user.name, await read_account_status(self, user.name))
+            if refusal:
+                raise HTTPError(code, refusal)
         # Sessions first: without the user's row the hub could not stop them.
         names = [name for name, spawner in user.spawners.items() if spawner.active]
         for name in names:
@@ -110,19 +129,19 @@ def describe_user(user: orm.User, status: AccountStatus) -> dict[str, Any]:
     }
 
 
-def _refuse_removal(name: str, status: AccountStatus) -> None:
+def _refusal(name: str, status: AccountStatus) -> tuple[int, str]:
+    """Return why a user is not removed, with the HTTP status; "" if nothing speaks against it."""
     if status.verdict is LoginPermission.MAY:
-        raise HTTPError(
-            409,
+        return 409, (
             f"{name} may still log in and could return at once. Close the account, or take it off"
-            " the lists in portal.toml, first; or add --even-if-allowed.",
+            " the lists in portal.toml, first; or add --even-if-allowed."
         )
     if status.verdict is LoginPermission.UNKNOWN:
-        raise HTTPError(
-            503,
+        return 503, (
             f"It is not known whether {name} may still log in: {status.reason} Try again later,"
-            " or add --even-if-allowed.",
+            " or add --even-if-allowed."
         )
+    return 200, ""
 
 
 def people_routes(*, notices_path: Path, drain_path: Path) -> list[Any]:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import grp
 import os
+import pwd
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 
+from portal.confirmation import may_change
 from spawner.account_names import objection
 from spawner.errors import SiteError
 from spawner.root_owned import open_to_others
@@ -36,8 +40,8 @@ def run_install_launcher(arguments: argparse.Namespace) -> int:
     """Install the programs, check the rules with visudo, print them, and write them if asked to.
 
     Args:
-        arguments: With `to`, `account`, `users_group`, `slurm_user`, `slurm_conf`, `python` and
-            `sudoers`.
+        arguments: With `to`, `account`, `users_group`, `slurm_user`, `slurm_conf`, `python`,
+            `sudoers`, `yes` and `dry_run`.
 
     Returns:
         0.
@@ -55,7 +59,13 @@ def run_install_launcher(arguments: argparse.Namespace) -> int:
             raise SiteError(
                 f"{name!r} is no name of an account or group: it {why}. Name an existing one."
             )
+    _require_account(arguments)
     check_python(arguments.python)
+    rules_too = f", and write {arguments.sudoers}" if arguments.sudoers else ""
+    if not may_change(
+        arguments, f"Install {', '.join(PROGRAMS.values())} into {folder}{rules_too}"
+    ):
+        return 0
     install_programs(folder, arguments.python)
     rules = render_rules(
         account=arguments.account,
@@ -74,6 +84,28 @@ def run_install_launcher(arguments: argparse.Namespace) -> int:
         _say("Put these lines into a file of /etc/sudoers.d, without a dot in its name; or run")
         _say("this again with --sudoers FILE, which writes it.")
     return 0
+
+
+def _require_account(arguments: argparse.Namespace) -> None:
+    lacking = [
+        f"account {name}"
+        for name in (arguments.account, arguments.slurm_user)
+        if not _exists(pwd.getpwnam, name)
+    ]
+    if not _exists(grp.getgrnam, arguments.users_group):
+        lacking.append(f"group {arguments.users_group}")
+    if lacking:
+        raise SiteError(
+            f"This host has no {' and no '.join(lacking)}. Correct the name, or make it first."
+        )
+
+
+def _exists(look_up: Callable[[str], object], name: str) -> bool:
+    try:
+        look_up(name)
+    except KeyError:
+        return False
+    return True
 
 
 def check_python(python: Path) -> None:

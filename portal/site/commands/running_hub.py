@@ -9,7 +9,9 @@ import urllib.request
 from collections import Counter
 from typing import Any
 
+from portal.confirmation import may_change
 from portal.hub.admin.tokens import OPERATOR, read_token
+from portal.hub.messages.drain import DEFAULT_MESSAGE
 from portal.hub.settings.loader import Settings, load_settings
 from spawner.amounts import count
 from spawner.errors import SiteError
@@ -37,15 +39,17 @@ def drain(arguments: argparse.Namespace) -> int:
     """Make the hub refuse new sessions.
 
     Args:
-        arguments: With `settings` and `message`.
+        arguments: With `settings`, `message`, `yes` and `dry_run`.
 
     Returns:
         0.
     """
     settings = load_settings(arguments.settings)
-    answer = ask_hub(settings, "PUT", "drain", {"message": arguments.message})
-    print(f"New sessions are refused: {answer['drain']}")
-    print(f"The home page shows this to {count(answer['told'], 'user')} with a session.")
+    message = arguments.message.strip() or DEFAULT_MESSAGE
+    if may_change(arguments, f'Refuse all new sessions, and tell users "{message}"'):
+        answer = ask_hub(settings, "PUT", "drain", {"message": message})
+        print(f"New sessions are refused: {answer['drain']}")
+        print("All pages and open sessions show this. 'dsportal undrain' ends it.")
     return 0
 
 
@@ -67,33 +71,56 @@ def stop_sessions(arguments: argparse.Namespace) -> int:
     """Make the hub stop sessions.
 
     Args:
-        arguments: With `settings`, `partition`, `user`, `all` and `message`.
+        arguments: With `settings`, `partition`, `user`, `all`, `message`, `yes` and `dry_run`.
 
     Returns:
         0 if all that were meant are stopped, else 1.
 
     Raises:
-        SiteError: If none is named, or the partition is not one of the site's.
+        SiteError: If the options name none or contradict each other, the partition is not one of
+            the site's, or the user has no session.
     """
     settings = load_settings(arguments.settings)
-    if not (arguments.partition or arguments.user or arguments.all):
-        raise SiteError("Say which sessions: --partition NAME, --user NAME or --all.")
-    if arguments.partition and arguments.partition not in settings.partitions:
+    partition, user = arguments.partition, arguments.user
+    if bool(partition or user) == arguments.all:
+        raise SiteError(
+            "Say which sessions: either --all, or --partition NAME and --user NAME, one or both."
+        )
+    if partition and partition not in settings.partitions:
         names = ", ".join(settings.partitions)
-        raise SiteError(f"{arguments.partition} is not offered. The partitions are: {names}.")
+        raise SiteError(f"{partition} is not offered. The partitions are: {names}.")
+    chosen = [
+        one
+        for one in ask_hub(settings, "GET", "status")["sessions"]
+        if user in {"", one["user"]} and partition in {"", one["partition"]}
+    ]
+    where = f" in {partition}" if partition else ""
+    if not chosen and user:
+        # A misspelt name looks like this, too.
+        raise SiteError(f"{user} has no session{where}. See dsportal status.")
+    if not chosen:
+        print(f"There is no session{where}, so none was stopped.")
+        return 0
+    people = ", ".join(sorted({one["user"] for one in chosen}))
+    if not may_change(arguments, f"Stop {count(len(chosen), 'session')} of {people}"):
+        return 0
     wanted = {
-        "partition": arguments.partition,
-        "user": arguments.user,
+        "partition": partition,
+        "user": user,
         "all": "yes" if arguments.all else "",
         "message": arguments.message,
     }
-    answer = ask_hub(settings, "POST", "stop", wanted, timeout_s=STOP_TIMEOUT_S)
-    for one in answer["sessions"]:
+    return _show_stopped(ask_hub(settings, "POST", "stop", wanted, timeout_s=STOP_TIMEOUT_S))
+
+
+def _show_stopped(answer: dict[str, Any]) -> int:
+    sessions = answer["sessions"]
+    for one in sessions:
         outcome = "stopped" if one["stopped"] else f"not stopped: {one['reason']}"
         print(f"{one['user']:<16} job {one['job_id']:<8} {one['partition']:<12} {outcome}")
-    n_stopped = sum(one["stopped"] for one in answer["sessions"])
-    print(f"{n_stopped} of {len(answer['sessions'])} sessions stopped.")
-    return 0 if n_stopped == len(answer["sessions"]) else 1
+    n_stopped = sum(one["stopped"] for one in sessions)
+    print(f"{n_stopped} of {count(len(sessions), 'session')} stopped.")
+    return 0 if n_stopped == len(sessions) else 1
 
 
 def status_text(status: dict[str, Any]) -> str:
@@ -103,6 +130,8 @@ def status_text(status: dict[str, Any]) -> str:
     """
     sessions = status["sessions"]
     states = Counter(one["state"] for one in sessions)
+    # The hub makes its first connection to Slurm for a user.
+    slurm = {"not asked": "not asked: nobody has logged in yet"}.get(status["slurm"])
     counts = ", ".join(f"{n} {state}" for state, n in sorted(states.items())) or "none"
     rows = [
         f"{one['user']:<16} {one['state']:<9} job {one['job_id']:<8} {one['partition']:<12}"
@@ -112,7 +141,7 @@ def status_text(status: dict[str, Any]) -> str:
     return "\n".join(
         [
             f"portal      {status['portal']}, JupyterHub {status['jupyterhub']}",
-            f"Slurm       {status['slurm']}",
+            f"Slurm       {slurm or status['slurm']}",
             f"sessions    {counts}",
             f"new ones    {'refused: ' + status['drain'] if status['drain'] else 'accepted'}",
             *rows,

@@ -13,8 +13,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from portal.confirmation import may_change
 from portal.hub.settings.loader import Settings, load_settings
-from portal.site.checks.host import http_status
+from portal.site.commands.backup import describe_copy, refuse_running_hub
 from spawner.errors import SiteError
 
 SYSTEMD = Path("/run/systemd/system")
@@ -43,7 +44,8 @@ def run_switch(arguments: argparse.Namespace) -> int:
     """Use another version; sessions continue, as Slurm jobs in folders of their own version.
 
     Args:
-        arguments: With `settings`, `version` and `database`, a copy to go back to or None.
+        arguments: With `settings`, `version`, `yes`, `dry_run`, and `database`, a copy to go back
+            to or None.
 
     Returns:
         0.
@@ -57,15 +59,19 @@ def run_switch(arguments: argparse.Namespace) -> int:
     if os.geteuid() != 0:
         raise SiteError("Run this as root: it changes links and restarts the proxy and the hub.")
     switch = plan_switch(settings, arguments.version, prefix=installed_prefix(Path(sys.prefix)))
+    if arguments.database is not None:
+        describe_copy(settings.hub, arguments.database)
+    if not may_change(
+        arguments, f"Stop the hub, use version {switch.version}, and start it; sessions continue"
+    ):
+        return 0
     has_systemd = SYSTEMD.is_dir()
     database = _Database(settings, arguments.settings)
     before = [os.readlink(link) for link in switch.links]
     if has_systemd:
         _run(["systemctl", "stop", *HUB_UNITS])
-    elif http_status(f"{settings.hub.through_proxy_url}health") == 200:
-        raise SiteError(
-            "The hub is running. Stop it, switch, and start it again; sessions continue."
-        )
+    else:
+        refuse_running_hub(settings.hub)
     try:
         database.prepare(switch, arguments.database)
         turn_links(switch)
@@ -208,11 +214,13 @@ class _Database:
         # A hub that never ran; it creates the database itself.
         if not hub.db_url and not hub.sqlite_path.exists():
             return
-        self._first_copy = _run(self._backup).strip()
-        print("copied to", self._first_copy)
-        if copy is not None:
-            _run([*self._backup, "--restore", str(copy)])
-            print("restored", copy)
+        if copy is None:
+            said = f"copied to {_run(self._backup).strip()}"
+        else:
+            # It copies the database first.
+            said = self._restore(str(copy))
+        print(said)
+        self._first_copy = said.splitlines()[0].removeprefix("copied to ")
         account = pwd.getpwuid(hub.state_dir.stat().st_uid)
         upgrade = ["-m", "jupyterhub", "upgrade-db", f"--JupyterHub.db_url={hub.sqlalchemy_url}"]
         try:
@@ -230,7 +238,10 @@ class _Database:
     def restore_first_copy(self) -> None:
         """Bring it back to where it was before `prepare`."""
         if self._first_copy:
-            _run([*self._backup, "--restore", self._first_copy])
+            self._restore(self._first_copy)
+
+    def _restore(self, copy: str) -> str:
+        return _run([*self._backup, "--yes", "--restore", copy]).strip()
 
 
 def _run(

@@ -7,9 +7,11 @@ import json
 from typing import Any
 from urllib.parse import quote
 
+from portal.confirmation import may_change
 from portal.hub.settings.loader import load_settings
 from portal.site.commands.running_hub import STOP_TIMEOUT_S, ask_hub
 from spawner.amounts import count
+from spawner.errors import SiteError
 
 # The hub first checks every account, perhaps in LDAP.
 _LIST_TIMEOUT_S = 60.0
@@ -34,15 +36,29 @@ def remove_user(arguments: argparse.Namespace) -> int:
     """Make the hub stop a user's sessions, revoke tokens and cookies, and forget the user.
 
     Args:
-        arguments: With `settings`, `user` and `even_if_allowed`.
+        arguments: With `settings`, `user`, `even_if_allowed`, `yes` and `dry_run`.
 
     Returns:
         0.
+
+    Raises:
+        SiteError: If the hub does not know the user, or the account may still log in.
     """
+    settings = load_settings(arguments.settings)
+    path = f"users/{quote(arguments.user, safe='')}"
+    user = ask_hub(settings, "GET", path)
+    if user["refusal"] and not arguments.even_if_allowed:
+        raise SiteError(f"The hub refuses: {user['refusal']}")
+    change = (
+        f"Remove {user['user']}: stop {count(user['sessions'], 'session')} and revoke"
+        f" {count(user['tokens'], 'token')}"
+    )
+    if not may_change(arguments, change):
+        return 0
     done = ask_hub(
-        load_settings(arguments.settings),
+        settings,
         "DELETE",
-        f"users/{quote(arguments.user, safe='')}",
+        path,
         {"force": "yes" if arguments.even_if_allowed else ""},
         timeout_s=STOP_TIMEOUT_S,
     )

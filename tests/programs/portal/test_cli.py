@@ -33,9 +33,20 @@ def site_toml(tmp_path: Path, minimal_toml: str, certificate: Path) -> Path:
     return path
 
 
-def test_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["version"]) == 0
-    assert capsys.readouterr().out == f"Data Scientist Portal {__version__}\n"
+@pytest.mark.parametrize("run", [main, user_main])
+def test_version_is_that_of_the_package(run, capsys):
+    with pytest.raises(SystemExit, match="0"):
+        run(["--version"])
+    assert run(["version"]) == 0
+    assert capsys.readouterr().out == f"Data Scientist Portal {__version__}\n" * 2
+
+
+@pytest.mark.parametrize("option", ["--gpus=-3", "--gpus=two", "--wait=-1", "--wait=nan"])
+def test_a_number_that_cannot_be_meant_is_refused(option, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["check", option])
+
+    assert option.partition("=")[2] in capsys.readouterr().err
 
 
 def test_example_and_reference_are_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -290,6 +290,12 @@ def test_nothing_is_removed_before_the_user_says_yes(
     assert bool(read_registry(home / "site.toml", home).environments) == bool(status)
 
 
+def test_an_empty_list_says_so(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["environments", "list"]) == 0
+
+    assert "To add one: dsportal environments add ID" in capsys.readouterr().out
+
+
 def test_without_a_terminal_removing_needs_the_option(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import subprocess
@@ -15,11 +16,12 @@ from portal.cli import main
 from portal.site.commands.install_launcher import PROGRAMS, check_python
 from spawner.errors import SiteError
 
-NAMES = ("--account", "jupyter", "--users-group", "science")
+# Names that every Debian has.
+NAMES = ("--account", "nobody", "--users-group", "users", "--slurm-user", "daemon")
 
 
 def install(folder: Path, *options: str) -> int:
-    return main(["install-launcher", "--to", str(folder), *NAMES, *options])
+    return main(["install-launcher", "--to", str(folder), *NAMES, "--yes", *options])
 
 
 @pytest.fixture
@@ -43,8 +45,8 @@ def test_the_programs_are_roots_and_start_with_the_python_that_was_named(
     first_line = (folder / "dsportal-launcher").read_text().partition("\n")[0]
     assert first_line == "#!/usr/bin/python3 -IS"
     assert capsys.readouterr().out.splitlines()[1:] == [
-        f'jupyter ALL=(%science) NOPASSWD: {folder}/dsportal-launcher ""',
-        f'jupyter ALL=(slurm) NOPASSWD: {folder}/dsportal-extender ""',
+        f'nobody ALL=(%users) NOPASSWD: {folder}/dsportal-launcher ""',
+        f'nobody ALL=(daemon) NOPASSWD: {folder}/dsportal-extender ""',
     ]
 
 
@@ -67,7 +69,7 @@ def test_the_rules_are_written_for_sudo_alone(folder: Path, tmp_path: Path) -> N
     assert install(folder, "--sudoers", str(rules), "--slurm-conf", str(conf)) == 0
 
     assert stat.S_IMODE(rules.stat().st_mode) == 0o440
-    assert f"Defaults:jupyter env_file={folder}/slurm.env\n" in rules.read_text()
+    assert f"Defaults:nobody env_file={folder}/slurm.env\n" in rules.read_text()
     assert f"SLURM_CONF={conf}\n" in (folder / "slurm.env").read_text()
     assert not list(tmp_path.glob(".*"))
 
@@ -86,6 +88,9 @@ def test_a_second_installation_changes_the_programs_only(folder: Path) -> None:
     [
         (("--account", "a b"), "'a b' is no name of an account"),
         (("--users-group", "%x=ALL"), "is no name of an account or group"),
+        (("--account", "nosuch"), "This host has no account nosuch."),
+        (("--slurm-user", "nosuch"), "no account nosuch"),
+        (("--users-group", "nosuch"), "no group nosuch"),
         (("--to", "libexec"), "libexec is not an absolute path"),
         (("--slurm-conf", "/no/slurm.conf"), "/no/slurm.conf is no file"),
         (("--python", "/no/python"), "/no/python cannot be run"),
@@ -97,6 +102,17 @@ def test_what_cannot_be_is_refused(
     assert install(folder, *options) == 1
 
     assert said in capsys.readouterr().err
+
+
+def test_a_dry_run_and_a_command_without_a_terminal_install_nothing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+
+    assert main(["install-launcher", "--to", str(folder), *NAMES]) == 1
+    assert install(folder, "--dry-run") == 0
+
+    assert not folder.exists()
 
 
 def test_a_folder_that_others_can_change_is_refused(

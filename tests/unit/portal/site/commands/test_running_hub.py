@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import json
 import logging
 import sqlite3
+import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from unittest import mock
 
 import pytest
 
+from portal.cli import main
 from portal.hub.admin.tokens import (
     CULLER,
     OPERATOR,
@@ -26,7 +31,8 @@ from portal.hub.log.json_formatter import HubJsonFormatter
 from portal.hub.messages.drain import DEFAULT_MESSAGE, Drain
 from portal.hub.settings.hub import HubSettings
 from portal.hub.settings.loader import Settings
-from portal.site.commands.backup import MOST_COPIES, back_up, restore
+from portal.site.commands import running_hub
+from portal.site.commands.backup import MOST_COPIES, back_up
 from portal.site.commands.running_hub import ask_hub, status_text
 from portal.site.commands.services import culler_argv, proxy_argv, run_part
 from spawner.errors import SiteError
@@ -196,24 +202,6 @@ def test_a_backup_without_a_database_is_refused_in_words(tmp_path: Path) -> None
     assert list((tmp_path / "backups").iterdir()) == []
 
 
-def test_a_copy_is_gone_back_to_and_what_is_none_changes_nothing(tmp_path: Path) -> None:
-    hub = hub_of(tmp_path)
-    change(hub.sqlite_path, "CREATE TABLE users (name)")
-    copy = back_up(hub, datetime(2026, 1, 1))
-    change(hub.sqlite_path, "DROP TABLE users")
-    no_copy = tmp_path / "no.sqlite"
-    no_copy.write_bytes(b"nothing of a database" * 100)
-
-    for wrong in (no_copy, tmp_path / "gone.sqlite"):
-        with pytest.raises(SiteError):
-            restore(hub, wrong)
-    with pytest.raises(sqlite3.OperationalError, match="no such table"):
-        change(hub.sqlite_path, "DELETE FROM users")
-
-    restore(hub, copy)
-    change(hub.sqlite_path, "DELETE FROM users")
-
-
 def test_a_hub_that_does_not_run_or_not_yet_is_told_with_its_address(
     tmp_path: Path, settings: Settings
 ) -> None:
@@ -223,6 +211,121 @@ def test_a_hub_that_does_not_run_or_not_yet_is_told_with_its_address(
     said = r"does not answer at http://127\.0\.0\.2:1/hub/api.* wait some seconds"
     with pytest.raises(SiteError, match=said):
         ask_hub(replace(settings, hub=hub), "GET", "status")
+
+
+@pytest.fixture
+def hub_of_three(
+    tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[list[dict[str, str]]]:
+    """Yield what a hub with three sessions in two partitions is asked to stop or drain."""
+    asked: list[dict[str, str]] = []
+    sessions = [
+        {"user": user, "partition": partition, "job_id": 7, "stopped": True}
+        for user, partition in (("ada", "v100"), ("grace", "v100"), ("ada", "a100"))
+    ]
+
+    class Hub(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.answer({"slurm": "answers", "sessions": sessions})
+
+        def do_POST(self) -> None:
+            asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.answer({"sessions": sessions, "drain": "Disks."})
+
+        def do_PUT(self) -> None:
+            self.do_POST()
+
+        def answer(self, body: object) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(json.dumps(body).encode())
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = HTTPServer(("127.0.0.1", 0), Hub)
+    threading.Thread(target=server.serve_forever, args=(0.01,)).start()
+    hub = replace(
+        settings.hub,
+        state_dir=tmp_path,
+        address="127.0.0.1",
+        internal_tls=False,
+        api_port=server.server_port,
+    )
+    ensure_token(tmp_path, OPERATOR)
+    partitions = {
+        name: next(iter(settings.partitions.values())) for name in ("v100", "a100", "h100")
+    }
+    monkeypatch.setattr(
+        running_hub, "load_settings", lambda _: replace(settings, hub=hub, partitions=partitions)
+    )
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    yield asked
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize(
+    ("options", "partition", "user", "all_"),
+    [
+        (["--partition", "v100"], "v100", "", ""),
+        (["--user", "ada"], "", "ada", ""),
+        (["--user", "ada", "--partition", "a100"], "a100", "ada", ""),
+        (["--all"], "", "", "yes"),
+    ],
+)
+def test_the_hub_is_asked_to_stop_the_named_sessions_and_no_others(
+    hub_of_three: list[dict[str, str]], options: list[str], partition: str, user: str, all_: str
+) -> None:
+    assert main(["sessions", "stop", "--yes", *options]) == 0
+
+    assert hub_of_three == [{"partition": partition, "user": user, "all": all_, "message": ""}]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "Say which sessions"),
+        (["--all", "--user", "ada"], "either --all, or"),
+        (["--all", "--partition", "v100"], "either --all, or"),
+        (["--partition", "nowhere"], "The partitions are: v100, a100, h100."),
+        (["--user", "nosuch"], "nosuch has no session. See dsportal status."),
+        (["--user", "grace", "--partition", "a100"], "grace has no session in a100."),
+    ],
+)
+def test_sessions_that_cannot_be_meant_are_an_error(
+    hub_of_three: list[dict[str, str]],
+    options: list[str],
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["sessions", "stop", "--yes", *options]) == 1
+
+    assert said in capsys.readouterr().err
+    assert hub_of_three == []
+
+
+@pytest.mark.parametrize("words", [["sessions", "stop", "--all"], ["drain"]])
+def test_nothing_changes_before_somebody_agrees(
+    hub_of_three: list[dict[str, str]], words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 1
+    assert "To go on, add --yes." in capsys.readouterr().err
+    assert main([*words, "--yes", "--dry-run"]) == 0
+    assert "Nothing was changed." in capsys.readouterr().out
+    assert hub_of_three == []
+
+    assert main([*words, "--yes"]) == 0
+    assert len(hub_of_three) == 1
+
+
+def test_an_empty_partition_is_said_to_be_empty(
+    hub_of_three: list[dict[str, str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sessions", "stop", "--yes", "--partition", "h100"]) == 0
+
+    assert "There is no session in h100" in capsys.readouterr().out
+    assert hub_of_three == []
 
 
 def test_status_lists_sessions_by_state() -> None:

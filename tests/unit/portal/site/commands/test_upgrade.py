@@ -106,14 +106,16 @@ def commands(installed: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def switch_to_2() -> int:
-    arguments = argparse.Namespace(settings=Path("/portal.toml"), version="2", database=None)
+    arguments = argparse.Namespace(
+        settings=Path("/portal.toml"), version="2", database=None, yes=True, dry_run=False
+    )
     return upgrade.run_switch(arguments)
 
 
 STOP = "systemctl stop dsportal-hub dsportal-culler"
 RESTART = "systemctl try-restart dsportal-proxy"
 START = "systemctl start dsportal-hub dsportal-culler"
-RESTORE = "portal.cli backup --settings /portal.toml --restore /copy"
+RESTORE = "portal.cli backup --settings /portal.toml --yes --restore /copy"
 
 
 def test_a_switch_starts_proxy_and_hub_of_the_new_version(commands: Commands) -> None:
