@@ -47,6 +47,9 @@ def _handler(provider: Provider) -> type[BaseHTTPRequestHandler]:
                 self._answer(404, {})
 
         def do_POST(self) -> None:
+            if self.path != "/token":
+                self._answer(404, {})
+                return
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()
             asked = {key: one for key, (one, *_) in parse_qs(body).items()}
             verifier = hashlib.sha256(asked.get("code_verifier", "").encode()).digest()
@@ -67,6 +70,9 @@ def _handler(provider: Provider) -> type[BaseHTTPRequestHandler]:
             """Say nothing."""
 
         def _authorize(self, asked: dict[str, str]) -> None:
+            if not {"code_challenge", "state", "redirect_uri"} <= asked.keys():
+                self._answer(400, {"error": "invalid_request"})
+                return
             code = secrets.token_hex(16)
             provider.challenges[code] = asked["code_challenge"]
             answer = urlencode({"code": code, "state": asked["state"]})

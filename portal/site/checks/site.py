@@ -21,6 +21,7 @@ from portal.site.checks.finding import Check, Finding, Grade, Report, ok, proble
 from portal.site.checks.gpu_findings import check_gpus, gpu_check_timeout_s
 from portal.site.checks.hardening_checks import check_hardening
 from portal.site.checks.host import check_database, check_proxy, check_versions
+from portal.site.checks.login_service import check_login_service, read_secret_names
 from portal.site.checks.runner import in_thread, run_checks
 from portal.site.checks.slurm import (
     check_accounting,
@@ -56,9 +57,11 @@ def run_site_check(arguments: argparse.Namespace) -> int:
     # Findings report failures; tracebacks are for --debug.
     logging.basicConfig(level=logging.DEBUG if arguments.debug else logging.CRITICAL)
     settings = load_settings(arguments.settings)
+    # Only root reads this file, and systemd for the hub.
+    secret_names = read_secret_names(arguments.settings.with_name("secrets.env"))
     # Before any check: what root may read and run tells nothing of the hub.
     account = become_hub_account(settings.hub.state_dir)
-    checks = select(list_checks(settings, arguments, account), arguments.only)
+    checks = select(list_checks(settings, arguments, account, secret_names), arguments.only)
     reports = asyncio.run(_run(checks, as_json=arguments.json))
     if arguments.json:
         print(json.dumps([one for report in reports for one in report.to_json()], indent=1))
@@ -79,10 +82,16 @@ async def _run(checks: Sequence[Check], *, as_json: bool) -> list[Report]:
     return reports
 
 
-def list_checks(settings: Settings, arguments: argparse.Namespace, account: str) -> list[Check]:
+def list_checks(
+    settings: Settings,
+    arguments: argparse.Namespace,
+    account: str,
+    secret_names: frozenset[str] | None,
+) -> list[Check]:
     """Return all checks, in the order in which they are printed.
 
-    `arguments` has `user`, `gpus` and `wait`; `account` is the hub's account.
+    `arguments` has `user`, `gpus` and `wait`; `account` is the hub's account; `secret_names` are
+    those of `read_secret_names`.
     """
     traits = SiteTraits()
     slurm = Slurm(
@@ -133,7 +142,7 @@ def list_checks(settings: Settings, arguments: argparse.Namespace, account: str)
         Check(name="accounting", run=partial(check_accounting, slurm)),
         Check(name="partitions", run=partial(check_partitions, slurm, settings)),
         Check(name="sudo", run=rights),
-        Check(name="ldap", run=partial(check_directory, settings.login)),
+        _login_check(settings, secret_names),
         *([Check(name="user", run=partial(check_user, user))] if user else []),
         Check(name="storage", run=partial(check_storage, slurm, settings, user), timeout_s=40),
         Check(name="database", run=partial(check_database, settings.hub)),
@@ -144,6 +153,12 @@ def list_checks(settings: Settings, arguments: argparse.Namespace, account: str)
         *trials,
         *gpus,
     ]
+
+
+def _login_check(settings: Settings, secret_names: frozenset[str] | None) -> Check:
+    if settings.login.is_ldap:
+        return Check(name="ldap", run=partial(check_directory, settings.login))
+    return Check(name="login", run=partial(check_login_service, settings, secret_names))
 
 
 async def check_settings(settings: Settings, path: Path) -> list[Finding]:

@@ -1,5 +1,5 @@
 from __future__ import annotations
 
-from tests.support.portal_toml import settings
+from tests.support.portal_toml import load, settings
 
-__all__ = ["settings"]
+__all__ = ["load", "settings"]

@@ -1,0 +1,155 @@
+"""Checks the service that logs users in by OAuth, such as an OpenID provider."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import ssl
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from portal.hub.auth.other_authenticators import other_authenticator
+from portal.hub.settings.hub import HubSettings
+from portal.hub.settings.loader import Settings
+from portal.site.checks.finding import Finding, Grade, ok, problem, skipped
+from portal.site.checks.runner import in_thread
+
+SECRET = "OAUTH_CLIENT_SECRET"  # noqa: S105 (the name of a variable)
+_TIMEOUT_S = 5.0
+# What the hub sends to exchange a code; this one was never given out, so a refusal is the answer.
+_NO_CODE = {"grant_type": "authorization_code", "code": "dsportal-check"}
+
+
+def read_secret_names(secrets_path: Path) -> frozenset[str] | None:
+    """Return the variables that have a value for the hub: those of secrets.env and of this process.
+
+    Returns:
+        None if the file cannot be read, as by everybody but root.
+    """
+    try:
+        lines = secrets_path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        lines = []
+    except OSError:
+        return None
+    given = dict(line.strip().split("=", 1) for line in lines if "=" in line)
+    return frozenset(name for name, value in {**os.environ, **given}.items() if value.strip("\"'"))
+
+
+async def check_login_service(
+    settings: Settings, secret_names: frozenset[str] | None
+) -> list[Finding]:
+    """Check secret, callback and endpoints of an OAuth authenticator.
+
+    `secret_names` are those of `read_secret_names`.
+
+    Returns:
+        A finding for each endpoint, and one for each other fault; a single one if the authenticator
+        asks no service.
+    """
+    login = settings.login
+    cls: Any = other_authenticator(login)
+    if not {"authorize_url", "token_url", "userdata_url"} <= set(cls.class_trait_names()):
+        return [ok(f"No service to ask: {login.authenticator} checks the logins.")]
+    # Authenticators refuse options about groups while this is off.
+    service = cls(manage_groups=True, **login.options)
+    found = [
+        *assess_secret(service.client_secret_env or SECRET, secret_names),
+        *assess_callback(service.oauth_callback_url, settings.hub),
+    ]
+    # Users' browsers ask the first, the hub itself the others.
+    asked = {
+        "authorize_url": (service.authorize_url, None, Grade.WARNING),
+        "token_url": (service.token_url, _NO_CODE, Grade.PROBLEM),
+        "userdata_url": (service.userdata_url, None, Grade.PROBLEM),
+    }
+    trusts_all = not service.validate_server_cert
+    findings = await asyncio.gather(
+        *(
+            in_thread(partial(probe_endpoint, key, url, form, grade=grade, trusts_all=trusts_all))
+            for key, (url, form, grade) in asked.items()
+        )
+    )
+    return [*found, *findings]
+
+
+def assess_secret(name: str, secret_names: frozenset[str] | None) -> list[Finding]:
+    """Return a fault if the hub has no secret, or if that is not known.
+
+    `name` is the authenticator's own variable; each takes that of `SECRET`, too.
+    """
+    if secret_names is None:
+        return [skipped("it is not known whether the hub has its secret.", "Run this as root.")]
+    if {name, SECRET} & secret_names:
+        return []
+    return [
+        problem(
+            f"there is no {name}, so the service refuses the hub, and nobody can log in.",
+            f"Put a line {name}=... into secrets.env beside portal.toml, and restart the hub.",
+        )
+    ]
+
+
+def assess_callback(callback_url: str, hub: HubSettings) -> list[Finding]:
+    """Return a fault if the service would send users back to another address than the hub's."""
+    right = f"{hub.public_url.rstrip('/')}{hub.hub_prefix}oauth_callback"
+    # Without one the authenticator takes the address that the browser asked for.
+    if not (callback_url and hub.public_url) or callback_url == right:
+        return []
+    return [
+        problem(
+            f"oauth_callback_url is {callback_url}, but the hub is at {hub.public_url}.",
+            f"Set it to {right} in [login.options], and register that address with the service.",
+        )
+    ]
+
+
+def probe_endpoint(
+    key: str, url: str, form: Mapping[str, str] | None, *, grade: Grade, trusts_all: bool
+) -> Finding:
+    """Ask an endpoint of the service.
+
+    Args:
+        key: The option that has its address.
+        url: Its address.
+        form: What to send to it by POST; None asks by GET.
+        grade: Of the finding if it is wrong.
+        trusts_all: Whether its certificate does not matter.
+
+    Returns:
+        That it answers, if only with a refusal. Not found (404) and its own faults (500 to 599) are
+        no answers.
+    """
+    cure = f"Correct {key} in [login.options], start the service, or open the way to it."
+    if not url:
+        return problem(f"{key} is not set.", f"Set {key} in [login.options].")
+    context = ssl._create_unverified_context() if trusts_all else ssl.create_default_context()  # noqa: S323
+    opener = urllib.request.build_opener(
+        # As the hub: no proxy of the environment's, and no redirection to a page for people.
+        urllib.request.ProxyHandler({}),
+        urllib.request.HTTPSHandler(context=context),
+        _Stay(),
+    )
+    data = urllib.parse.urlencode(form).encode() if form else None
+    try:
+        with opener.open(url, data=data, timeout=_TIMEOUT_S) as answer:
+            status = int(answer.status)
+    except urllib.error.HTTPError as error:
+        status = error.code
+    # Also an address that is none.
+    except (OSError, ValueError) as error:
+        why = getattr(error, "reason", error)
+        return Finding(grade=grade, sentence=f"{key} {url} does not answer: {why}.", cure=cure)
+    if status == 404 or status >= 500:
+        return Finding(grade=grade, sentence=f"{key} {url} answers {status}.", cure=cure)
+    return ok(f"{key} {url} answers.")
+
+
+class _Stay(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        """Follow no redirection; it is an answer."""
