@@ -59,7 +59,7 @@ UNUSED = {
     "batch_script": Instead(trait="req_prologue, req_epilogue and req_options"),
     "batch_submit_cmd": _BUILT,
     "batch_query_cmd": _READS,
-    "batch_cancel_cmd": Instead(note="scancel gets the job's id alone"),
+    "batch_cancel_cmd": Instead(note="scancel gets the job's id and name"),
     "batchspawner_singleuser_cmd": Instead(trait="server_argv", key="server of [environments]"),
     "exec_prefix": Instead(trait="sudo_argv", note="sudo starts the launcher alone"),
     "startup_poll_interval": Instead(
