@@ -72,6 +72,7 @@ from portal.server.storage_links import read_storage
 from portal.server.tensorboard.handlers import page_routes, tensorboard_routes
 from portal.server.tensorboard.instances import TensorBoards
 from portal.server.tensorboard.notebook_socket import NotebookSocket
+from portal.server.unknown_route import ROUTE as UNKNOWN_ROUTE
 from portal.server.web_tools.handlers import ToolsHandler, offered_tools, tool_handlers
 from portal.server.web_tools.vscode import vscode_tool
 from spawner.session_settings import SessionSettings, read_settings
@@ -134,6 +135,7 @@ class PortalServer(ExtensionApp):
         )
         self._watch_people(key)
         self._watch_session(settings, listener, transfers)
+        self.handlers.append(UNKNOWN_ROUTE)
 
     def _begin_services(self, settings: SessionSettings, listener: KernelListener) -> None:
         root_dir, base_url = self.serverapp.root_dir, self.serverapp.base_url

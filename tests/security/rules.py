@@ -246,6 +246,7 @@ SESSION_OWNER = frozenset({
     r"/port/([0-9]{1,5})(?:/.*)?$",
     # Its key stands for the login, until somebody who worked in the session may not any more.
     r"/port/([0-9a-f]{32})/([0-9]{1,5})(?:/.*)?$",
+    r"/portal/api/.*$",
     r"/portal/api/courses$",
     r"/portal/api/environments$",
     r"/portal/api/environments/choices$",

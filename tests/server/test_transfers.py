@@ -213,7 +213,20 @@ def rss_mib(server: NotebookServer) -> int:
 def test_a_folder_outside_the_file_browser_is_not_downloaded(
     server: NotebookServer, path: str
 ) -> None:
-    assert archive(server, path).status_code == 404
+    answer = archive(server, path)
+
+    assert answer.status_code == 404
+    assert answer.json()["message"]
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE"])
+def test_what_is_not_offered_is_refused_in_json(server: NotebookServer, method: str) -> None:
+    url = f"{server.host}/user/ada/portal/api/nowhere/at/all"
+
+    answer = server.http.request(method, url, timeout=60)
+
+    assert answer.status_code == 404
+    assert "/portal/api/nowhere/at/all" in answer.json()["message"]
 
 
 def test_both_can_be_turned_off(notebook_server: NotebookServer) -> None:

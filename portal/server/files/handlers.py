@@ -124,6 +124,7 @@ class ArchiveHandler(JupyterHandler):
     """A folder as a tar archive."""
 
     auth_resource = "contents"
+    write_error = APIHandler.write_error
 
     def initialize(self, transfers: Transfers) -> None:
         """Store the arguments of the route."""

@@ -59,6 +59,7 @@ class S3FilesHandler(JupyterHandler):
     """A file of S3, for downloads."""
 
     auth_resource = "contents"
+    write_error = APIHandler.write_error
 
     def initialize(self, store: Store, note: Callable[[], None]) -> None:
         """Store the arguments of the route."""

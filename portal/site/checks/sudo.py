@@ -16,7 +16,7 @@ _RULE = re.compile(r"^\s+\((?P<runs_as>[^)]*)\)\s*(?P<rest>.*)$", re.MULTILINE)
 # Such as NOPASSWD: and SETENV:, in front of a command.
 _TAG = re.compile(r"^\s*(?:[A-Z_]+:\s*)+")
 # These include root.
-_TOO_MANY = frozenset({"ALL", "root", "%root", "#0"})
+_TOO_MANY = frozenset({"ALL", "root", "%root", "#0", "%#0"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,12 +80,16 @@ def assess_rules(
                     "Remove that rule; the portal needs only its own two programs.",
                 )
             )
-        elif rule.command.startswith(launcher) and _is_too_wide(rule.runs_as):
+        elif _is_too_wide(rule.runs_as):
+            program = rule.command.removesuffix(' ""')
+            narrow = "the group of the portal's users: (%GROUP)"
+            if program == extender:
+                narrow = "Slurm's account: (slurm)"
             findings.append(
                 problem(
-                    f"{account} may run the launcher as {rule.runs_as}, accounts of the system"
+                    f"{account} may run {program} as {rule.runs_as}, accounts of the system"
                     " among them.",
-                    "Name the group of the portal's users in the rule: (%GROUP).",
+                    f"Name only {narrow} in the rule.",
                 )
             )
     return findings or [ok(f"{account} may run {_names(sorted(own & allowed))}, nothing else.")]

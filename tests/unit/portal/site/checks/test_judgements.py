@@ -61,10 +61,16 @@ def test_the_two_rules_of_the_portal_are_in_order() -> None:
     [
         ("    (ALL : ALL) NOPASSWD: ALL\n", "may also run ALL as ALL : ALL"),
         ("    (root) /usr/bin/apt\n", "may also run /usr/bin/apt as root"),
-        (f'    (ALL) NOPASSWD: {LAUNCHER} ""\n', "run the launcher as ALL"),
+        *(
+            (f'    ({runs_as}) NOPASSWD: {program} ""\n', f"run {program} as {runs_as}")
+            for program in (LAUNCHER, EXTENDER)
+            for runs_as in ("ALL", "ALL : ALL", "root", "root, ada", "%users, root", "ada : root")
+        ),
+        (f'    (#0) NOPASSWD: {LAUNCHER} ""\n', "as #0"),
+        (f'    (%root) NOPASSWD: {LAUNCHER} ""\n', "as %root"),
+        (f'    (%#0) NOPASSWD: {LAUNCHER} ""\n', "as %#0"),
         (f"    (%users) NOPASSWD: {LAUNCHER}\n", f"may also run {LAUNCHER} as %users"),
     ],
-    ids=["everything", "another program", "as anybody", "with arguments"],
 )
 def test_a_rule_that_allows_more_is_a_problem(extra: str, said: str) -> None:
     findings = judge(SUDO_L + extra)
