@@ -19,7 +19,7 @@ from deploy.one_machine.errors import DeployError
 from deploy.one_machine.files import read_plain
 from deploy.one_machine.steps import report_failure
 from deploy.site.installer.advice import next_steps
-from deploy.site.installer.environments import list_environments
+from deploy.site.installer.environments import left_out_kernels, list_environments
 from deploy.site.installer.pieces import (
     Account,
     File,
@@ -262,6 +262,8 @@ def list_pieces(site: Site) -> list[Piece]:
         File(path=site.path("/etc/logrotate.d/data-scientist-portal"), text=LOGROTATE),
         Folder(path=site.prefix / site.version / "share"),
         File(path=site.prefix / site.version / "share/nginx.conf", text=NGINX),
+        # 'dsportal check' does not miss these.
+        File(path=site.prefix / site.version / "share/left-out", text=left_out_kernels(site)),
     ]
 
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Finding, ok, problem, skipped, warning
 from portal.site.checks.node_probe import NEEDS, VERSION
 from portal.site.checks.test_job import CheckJobResult, run_test_job
-from portal.site.checks.workplace_findings import assess_workplace, describe_space
+from portal.site.checks.workplace_findings import (
+    assess_workplace,
+    describe_space,
+    read_left_out,
+)
 from spawner import __version__
 from spawner.client.slurm import Slurm
 from spawner.errors import JobRejectedError
@@ -58,7 +64,9 @@ def evaluate_test_job(
         *_clock(trial, node),
         *_storage(found, settings, node),
         *_environments(found, settings, node),
-        *assess_workplace(found.get("workplace"), settings, node),
+        *assess_workplace(
+            found.get("workplace"), settings, node, left_out=read_left_out(Path(sys.prefix))
+        ),
     ]
     seen = f"{partition}: a job of {trial.key.user} ran on {node}"
     if faults:

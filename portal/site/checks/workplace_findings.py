@@ -35,11 +35,26 @@ def workplace_question(settings: Settings) -> dict[str, Any]:
     }
 
 
-def assess_workplace(found: object, settings: Settings, node: str) -> list[Finding]:
+def read_left_out(environment: Path) -> frozenset[str]:
+    """Return the kernels that the installer was told to leave out.
+
+    `environment` is the hub's, in a folder of its version.
+    """
+    try:
+        text = (environment.resolve().parents[1] / "share/left-out").read_text(encoding="utf-8")
+    # On one machine there is no such file.
+    except OSError:
+        return frozenset()
+    return frozenset(line for line in text.splitlines() if not line.startswith("#"))
+
+
+def assess_workplace(
+    found: object, settings: Settings, node: str, *, left_out: frozenset[str] = frozenset()
+) -> list[Finding]:
     """Return which faults of a node would stop a user's work.
 
     `found` is the answer of `workplace_probe`, or anything else: a user's job can print what it
-    likes.
+    likes. `left_out` are kernels that the site does without.
 
     Returns:
         A finding for each fault.
@@ -53,7 +68,7 @@ def assess_workplace(found: object, settings: Settings, node: str) -> list[Findi
             )
         ]
     return [
-        *_kernels(_table(found.get("lacking")), node),
+        *_kernels(_table(found.get("lacking")), node, RARE_KERNELS | left_out),
         *_data(_table(found.get("data")), settings, node),
         *_sshd(found.get("has_sshd"), settings, node),
         *_space(_table(found.get("free_mib")), node),
@@ -74,18 +89,17 @@ def describe_space(found: object) -> str:
     return ", ".join([*words, *(f"{folder} {gib:.1f}" for folder, gib in known[1:])])
 
 
-def _kernels(found: Mapping[str, Any], node: str) -> Iterator[Finding]:
+def _kernels(found: Mapping[str, Any], node: str, not_missed: frozenset[str]) -> Iterator[Finding]:
     for kernel, names in found.items():
         # A user's job printed this, so any value may have any type.
-        if kernel in RARE_KERNELS or not isinstance(names, list) or not names:
+        if kernel in not_missed or not isinstance(names, list) or not names:
             continue
         named = ", ".join(str(name)[:60] for name in names[:_MOST_NAMED])
         more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
         yield warning(
             f"templates need the kernel {kernel[:60]}, which sessions on {node} lack: {named}"
             f"{more}.",
-            "Run deploy/site/install without --without-frameworks, or build the environment of"
-            " that name again.",
+            "Build the environment of that name again: deploy/site/install, or deploy/up.",
         )
 
 

@@ -50,6 +50,7 @@ from deploy.site.installer.units import render_units
 from portal.hub.settings.loader import load_settings
 from portal.hub.settings.s3 import S3Settings
 from portal.hub.settings.site import SiteSettings
+from portal.site.checks.workplace_findings import read_left_out
 from spawner import __version__
 
 
@@ -407,6 +408,17 @@ def test_a_wrong_source_of_packages_is_named_before_anything_is_done(
         refuse_unknown_sources()
 
     assert SETTING in caught.value.message
+
+
+@needs_visudo
+def test_the_check_misses_no_kernel_that_the_site_left_out(site: Site) -> None:
+    hub = site.prefix / site.version / "environments/hub"
+
+    install(replace(site, with_frameworks=False))
+    assert read_left_out(hub) == {"tensorflow", "pytorch"}
+
+    install(site)
+    assert read_left_out(hub) == set()
 
 
 def test_a_site_may_leave_the_frameworks_out(tmp_path: Path) -> None:

@@ -113,6 +113,14 @@ def test_each_lack_is_a_warning_with_its_cure(
     assert finding.cure
 
 
+def test_a_kernel_that_the_site_left_out_is_not_missed(settings: Settings) -> None:
+    found = GOOD | {"lacking": {"tensorflow": ["a"], "pytorch": ["b"]}}
+
+    (missed,) = assess_workplace(found, settings, "node01", left_out=frozenset({"pytorch"}))
+
+    assert "kernel tensorflow" in missed.sentence
+
+
 def test_a_site_without_ssh_needs_no_sshd(settings: Settings) -> None:
     without = replace(settings, ssh=replace(settings.ssh, limit=0))
 
