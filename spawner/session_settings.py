@@ -65,6 +65,8 @@ class SessionSettings:
         resumable_uploads: Whether large uploads continue after a lost connection.
         archives: Whether folders can be downloaded.
         previews: Whether models and tables are shown.
+        forbids_downloads: Whether the session's own ways to download files are shut.
+        forbids_terminals: Whether Jupyter offers no terminals.
         s3_endpoint: Address of the site's S3 store; empty for none.
         s3_region: Its region, part of each signature.
         s3_buckets: Buckets that are shown; empty for all that the user's keys list.
@@ -108,6 +110,8 @@ class SessionSettings:
     resumable_uploads: bool = False
     archives: bool = False
     previews: bool = False
+    forbids_downloads: bool = False
+    forbids_terminals: bool = False
     s3_endpoint: str = ""
     s3_region: str = ""
     s3_buckets: tuple[str, ...] = ()

@@ -201,6 +201,7 @@ def _apply_login(c: Any, settings: Settings) -> None:
     authenticator.trusted_proxies = list(settings.hub.trusted_proxies)
     authenticator.allow_all = login.allow_all
     authenticator.allowed_users = {*settings.hub.administrators, *login.allowed_users}
+    authenticator.blocked_users = set(login.blocked_users)
     # JupyterHub's own admin_users would only ever add to what its database holds.
     authenticator.full_admin_users = set(settings.hub.full_admin_users)
     authenticator.token_days = settings.hub.token_days

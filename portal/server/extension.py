@@ -24,11 +24,15 @@ from portal.server.environments.tasks import Tasks
 from portal.server.files.checkpoints import keep_checkpoints_apart
 from portal.server.files.deletion import delete_whole_folders
 from portal.server.files.handlers import Transfers, transfer_routes
+from portal.server.files.no_downloads import PLUGINS as DOWNLOAD_PLUGINS
+from portal.server.files.no_downloads import ROUTES as DOWNLOAD_ROUTES
 from portal.server.full_disk import keep_readable
 from portal.server.git.course import Courses
 from portal.server.git.handlers import course_routes
-from portal.server.git.panel import count_no_polling, hide_git_panel
+from portal.server.git.panel import EXTENSION as GIT_PANEL
+from portal.server.git.panel import count_no_polling
 from portal.server.git.settings import forget_credentials
+from portal.server.hidden_plugins import hide_plugins
 from portal.server.home.files import shared_files
 from portal.server.home.handlers import template_routes
 from portal.server.home.home import Home
@@ -103,6 +107,7 @@ class PortalServer(ExtensionApp):
         settings = read_settings(os.environ)
         offer_tools(os.environ, Path(sys.prefix), settings, self.private_dir)
         self.has_git = settings.git
+        self.forbids_downloads = settings.forbids_downloads
         self.home = Home(Path.home(), os.environ, self.private_dir, self.log)
         self.home.prepare(timeout_s=self.home_timeout_s)
         self.is_shareable = settings.is_shareable
@@ -124,6 +129,8 @@ class PortalServer(ExtensionApp):
         self._begin_services(settings, listener)
         key = PortKey(self.serverapp.base_url, os.environ)
         transfers = Transfers()
+        if settings.forbids_downloads:
+            self.handlers.extend(DOWNLOAD_ROUTES)
         for routes in self._tool_routes(settings, key, transfers):
             self.handlers.extend(routes)
         self.serverapp.web_app.settings.setdefault("page_config_data", {}).update(
@@ -256,7 +263,9 @@ class PortalServer(ExtensionApp):
         if self.has_git:
             count_no_polling()
         else:
-            hide_git_panel(self.serverapp.web_app)
+            hide_plugins(self.serverapp.web_app, [GIT_PANEL])
+        if self.forbids_downloads:
+            hide_plugins(self.serverapp.web_app, DOWNLOAD_PLUGINS)
         self.session.start()
         self.ssh_warnings = asyncio.create_task(warn_terminals(self.ssh, self.session))
         self.runs_limit.start()

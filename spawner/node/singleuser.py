@@ -250,7 +250,10 @@ def prepare_server(sock: socket.socket) -> Callable[[], None]:
             super().stop()
 
         def init_configurables(self) -> None:
+            # After the user's own files.
             self.update_config(Config(SERVER_CONFIG))
+            if read_settings(os.environ).forbids_terminals:
+                self.update_config(Config({"ServerApp": {"terminals_enabled": False}}))
             super().init_configurables()
 
     # Jupyter's templates write it into pages, such as those of errors. This server asks the hub who

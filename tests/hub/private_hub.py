@@ -161,7 +161,7 @@ def running_hub_with(
     folder: Path, login: str, hub_lines: str = "", *, base_url: str = "/", **environment: str
 ) -> Iterator[PrivateHub]:
     """Run a hub with these keys of [login] and [hub], and its proxy; yield it when it answers."""
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     below = base_url.rstrip("/")
     hub_lines += f"base_url = {json.dumps(base_url)}\n" if below else ""
     api_port, public_port, proxy_port, server_port = (free_port() for _ in range(4))

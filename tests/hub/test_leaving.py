@@ -213,11 +213,11 @@ async def test_a_closed_account_is_refused_with_the_right_password_too(
 
 
 @pytest.fixture
-def hub(tmp_path: Path, directory: Directory) -> Iterator[PrivateHub]:
-    """Yield a hub that looks at accounts every six seconds."""
+def login(directory: Directory) -> str:
+    """Return the keys of a hub that looks at accounts every six seconds."""
     if not find_proxy().exists():
         pytest.skip(f"{find_proxy()} is needed")
-    login = f"""
+    return f"""
 servers = ["{directory.url}"]
 ca_certificates = "{directory.authority.certificate}"
 user_dn_template = "uid={{username}},ou=people,{BASE}"
@@ -226,6 +226,10 @@ allow_all = true
 recheck_minutes = 0.1
 {READ}
 """
+
+
+@pytest.fixture
+def hub(tmp_path: Path, login: str) -> Iterator[PrivateHub]:
     with running_hub_with(tmp_path / "hub", login, **{READER_PASSWORD: PASSWORD}) as hub:
         yield hub
 
@@ -294,3 +298,34 @@ def test_somebody_who_may_log_in_is_removed_where_that_is_meant(hub: PrivateHub)
     assert operate(hub, "DELETE", "users/ada", force="yes").status_code == 200
 
     assert "/hub/login" in ada.get("/hub/home").url
+
+
+def test_a_blocked_user_is_kept_out_until_that_ends(tmp_path: Path, login: str) -> None:
+    folder, secret = tmp_path / "hub", {READER_PASSWORD: PASSWORD}
+    with running_hub_with(folder, login, **secret) as hub:
+        before = Browser(hub)
+        assert before.log_in("ada").url.endswith("/hub/home")
+        made = before.http.post(
+            f"{hub.url}/hub/api/users/ada/tokens",
+            headers={"X-XSRFToken": before.xsrf()},
+            timeout=30,
+        )
+        token = {"Authorization": f"token {made.json()['token']}"}
+
+    with running_hub_with(folder, f'{login}blocked_users = ["ada"]\n', **secret) as hub:
+        before.hub = hub
+        assert "/hub/login" in before.get("/hub/home").url
+        refused = Browser(hub).log_in("ada")
+        assert refused.status_code == 403
+        assert "have closed this portal to ada" in refused.text
+        start = f"{hub.url}/hub/api/users/ada/server"
+        assert requests.post(start, headers=token, timeout=30).status_code == 403
+        assert Browser(hub).log_in("grace").url.endswith("/hub/home")
+        users = {one["user"]: one for one in operate(hub, "GET", "users").json()["users"]}
+        assert users["ada"]["reason"] == "ada is in blocked_users of [login]."
+
+    with running_hub_with(folder, login, **secret) as hub:
+        again = Browser(hub)
+        assert again.log_in("ada").url.endswith("/hub/home")
+        again.choose("ada", gpus="1")
+        eventually(lambda: "Stop My Server" in again.get("/hub/home").text, timeout_s=20)

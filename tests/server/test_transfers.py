@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import os
 import random
 import socket
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 import requests
 
+from portal.server.files.no_downloads import PLUGINS
 from tests.support.eventually import eventually
 from tests.support.mounts import small_disk
 from tests.support.notebook_server import TOKEN, NotebookServer
@@ -232,3 +234,38 @@ def test_what_is_not_offered_is_refused_in_json(server: NotebookServer, method: 
 def test_both_can_be_turned_off(notebook_server: NotebookServer) -> None:
     assert ask(notebook_server, "GET", "a", 1).status_code == 404
     assert archive(notebook_server, "runs").status_code == 404
+
+
+def test_a_site_without_downloads_has_none_of_their_routes_and_buttons(
+    tmp_path: Path, tensorboard_python: Path
+) -> None:
+    settings = {"archives": True, "forbids_downloads": True}
+    server = NotebookServer(
+        tmp_path,
+        tensorboard_python,
+        environ={"JUPYTER_NO_CONFIG": "1", "PORTAL_SETTINGS": json.dumps(settings)},
+        extensions=("portal.server", "jupyterlab"),
+    )
+    try:
+        (server.root / "a.txt").write_text("data")
+        (server.root / "a.ipynb").write_text(
+            json.dumps({"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+        )
+        session = f"{server.host}/user/ada"
+        for path in (
+            "files/a.txt",
+            "files/a.txt?download=1",
+            "nbconvert/html/a.ipynb?download=true",
+            "nbconvert/html",
+            "portal/api/archive?path=more",
+        ):
+            answer = server.http.get(f"{session}/{path}", timeout=60)
+            assert answer.status_code == 403, path
+            assert "This site offers no downloads" in answer.text, path
+        opened = server.http.get(f"{session}/api/contents/a.txt", timeout=60)
+        assert opened.json()["content"] == "data", "files can be opened"
+        page = server.http.get(f"{session}/lab", timeout=60).text
+        for plugin in PLUGINS:
+            assert plugin in page
+    finally:
+        server.stop()

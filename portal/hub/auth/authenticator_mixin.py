@@ -82,6 +82,10 @@ class AuthenticatorMixin(Authenticator):
 
     async def ask_account_status(self, name: str) -> AccountStatus:
         """Check an account without its password."""
+        if name in self.blocked_users:
+            return AccountStatus(
+                verdict=LoginPermission.MAY_NOT, reason=f"{name} is in blocked_users of [login]."
+            )
         deadline_s = time.monotonic() + self.recheck_timeout_s
         try:
             groups = await self.unix_groups(name, deadline_s)
@@ -133,6 +137,21 @@ class AuthenticatorMixin(Authenticator):
             403,
             f"{username} is not on the list of users of this portal. "
             f"Ask {self.contact} to add you.",
+        )
+
+    def check_blocked_users(
+        self, username: str, authentication: dict[str, Any] | None = None
+    ) -> bool:
+        """Return True if a user whose password is right is not kept out.
+
+        Raises:
+            LoginError: If the settings block this user; else the page would blame the password.
+        """
+        if super().check_blocked_users(username, authentication):
+            return True
+        raise LoginError(
+            403,
+            f"The administrators have closed this portal to {username}. Ask {self.contact} why.",
         )
 
     async def is_admin(self, handler: Any, authentication: dict[str, Any]) -> bool:

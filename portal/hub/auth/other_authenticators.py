@@ -30,6 +30,7 @@ OWN_OPTIONS = {
     "allow_existing_users": "allowed_users in [login]",
     "allowed_groups": "allowed_groups in [login]",
     "allowed_users": "allowed_users in [login]",
+    "blocked_users": "blocked_users in [login]",
     "auth_refresh_age": "recheck_minutes in [login]",
     "auth_refresh_strict": "recheck_minutes in [login]",
     "refresh_pre_spawn": "recheck_minutes in [login]",

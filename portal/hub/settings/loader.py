@@ -37,6 +37,7 @@ from portal.hub.settings.session import (
     NotebookSettings,
     RunSettings,
     SharingSettings,
+    TerminalSettings,
 )
 from portal.hub.settings.site import LoginSettings, SiteSettings, StorageSettings
 from portal.hub.settings.slurm import SlurmSettings
@@ -82,6 +83,7 @@ class Settings:
     notebooks: NotebookSettings
     sharing: SharingSettings
     files: FileSettings
+    terminals: TerminalSettings
     s3: S3Settings
     storage: StorageSettings
     named_storage: dict[str, PlaceSettings]
@@ -148,6 +150,7 @@ TABLES: dict[str, type] = {
     "notebooks": NotebookSettings,
     "sharing": SharingSettings,
     "files": FileSettings,
+    "terminals": TerminalSettings,
     "s3": S3Settings,
     "storage": StorageSettings,
     "pages": PageSettings,

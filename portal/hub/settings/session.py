@@ -214,8 +214,25 @@ class FileSettings:
         "Whether a folder can be downloaded as a tar archive, made while it is sent.",
         default=True,
     )
+    downloads: bool = setting(
+        "Whether JupyterLab, Notebook and VS Code offer files for download. Shut, it makes copying"
+        " data away laborious, not impossible: who may open a file may copy what it shows, and"
+        " programs of a session may send it anywhere that the node reaches.",
+        default=True,
+    )
     previews: bool = setting(
         "Whether the file browser shows what is in models and Parquet files. Nothing in them is"
         " executed.",
+        default=True,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TerminalSettings:
+    """Terminals in JupyterLab and Notebook."""
+
+    enabled: bool = setting(
+        "Whether they are offered. Without them a cell can still run every program, and ssh,"
+        " VS Code and desktops have terminals of their own.",
         default=True,
     )

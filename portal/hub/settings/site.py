@@ -94,6 +94,12 @@ class LoginSettings:
         " UNIX groups of this host.",
         default=(),
     )
+    blocked_users: tuple[str, ...] = setting(
+        "Users who may not log in, whatever admits them otherwise. When the hub starts, their"
+        " sessions end, and they are signed out; their tokens are refused.",
+        default=(),
+        check=check_user_names,
+    )
     recheck_minutes: float = setting(
         "Minutes after which the accounts of users who are logged in are checked again. Users who"
         " may no longer log in are signed out then, and their tokens are refused.",

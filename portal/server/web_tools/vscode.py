@@ -50,6 +50,7 @@ def vscode_tool(
         # Its own would lead to every port of the node, whoever listens.
         "--disable-proxy",
         *("--disable-telemetry", "--disable-update-check", "--disable-getting-started-override"),
+        *(["--disable-file-downloads"] if settings.forbids_downloads else []),
         *("--app-name", "VS Code", folder),
     )
     return WebTool(

@@ -1,20 +1,22 @@
-"""Hiding the Git panel."""
+"""Hiding plugins of JupyterLab."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import Any
 
-from portal.server.git.panel import EXTENSION, hide_git_panel
+from portal.server.hidden_plugins import hide_plugins
+
+PANEL = "@jupyterlab/git"
 
 
-def test_pages_leave_the_panel_out() -> None:
+def test_pages_leave_them_out() -> None:
     app = SimpleNamespace(settings={})
 
-    hide_git_panel(app)
+    hide_plugins(app, [PANEL])
 
     config = app.settings["page_config_hook"](None, {"disabledExtensions": ["other"]})
-    assert config == {"disabledExtensions": ["other", EXTENSION]}
+    assert config == {"disabledExtensions": ["other", PANEL]}
 
 
 def test_what_the_hub_adds_to_pages_stays() -> None:
@@ -23,7 +25,7 @@ def test_what_the_hub_adds_to_pages_stays() -> None:
 
     app = SimpleNamespace(settings={"page_config_hook": of_the_hub})
 
-    hide_git_panel(app)
+    hide_plugins(app, [PANEL])
 
     config = app.settings["page_config_hook"]("ada", {"token": ""})
-    assert config == {"token": "", "hubUser": "ada", "disabledExtensions": [EXTENSION]}
+    assert config == {"token": "", "hubUser": "ada", "disabledExtensions": [PANEL]}
