@@ -186,6 +186,8 @@ class SlurmGPUSpawner(SessionMixin):
                 self.user.name,
                 error.stderr or error,
             )
+            # Shown until the next start: the session is gone, its GPUs are not.
+            self.ending = SessionEnd.of_uncancelled(self._job.session.job_id)
         if not self.api_token:
             # After a restart the hub no longer knows the server's token, only its row.
             self._rows.revoke_token(self._job.session.token_id)

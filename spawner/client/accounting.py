@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from spawner.client.command import Completed
+from spawner.client.visibility import level_argv, sees_all
 from spawner.errors import SlurmError, SlurmUnavailableError
 from spawner.slurm.associations import QOS_ARGV, USERS_ARGV, Associations
 from spawner.slurm.jobs import ENDS, JobEnd, JobKey, parse_sacct
@@ -32,6 +33,32 @@ class Accounting:
     def __init__(self, query: Callable[[Sequence[str]], Awaitable[Completed]]) -> None:
         self._query = query
         self.is_kept = True
+        self._sees_all: bool | None = None
+
+    async def sees_all(self, account: str) -> bool:
+        """Return whether an account's admin level lets it see all users' jobs, as last known.
+
+        While accounting is away slurmctld, too, goes by the level that it has heard last.
+
+        Raises:
+            SlurmUnavailableError: If accounting did not answer and never has.
+        """
+        argv = level_argv(account)
+        try:
+            self._sees_all = sees_all((await self._query(argv)).stdout)
+        except SlurmError as error:
+            if _NO_ACCOUNTING.search(error.stderr):
+                return False
+            if self._sees_all is None:
+                raise SlurmUnavailableError(
+                    "Slurm's accounting (slurmdbd) is not responding, so the portal does not know "
+                    "whether it could follow your session (PrivateData). Running sessions are not "
+                    "affected. Try again in a minute.",
+                    argv=argv,
+                    exit_code=error.exit_code,
+                    stderr=error.stderr,
+                ) from error
+        return self._sees_all
 
     async def read_ends(self, keys: Sequence[JobKey]) -> dict[JobKey, JobEnd] | None:
         """Return the last known state of each job that accounting knows.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,6 +19,15 @@ _KEPT_VARIABLES = ("HOME", "USER", "LOGNAME", "SLURM_CONF", "TZ")
 NO_ANSWER_TEXT = (
     "Slurm is not responding. Running sessions are not affected. Try again in a minute."
 )
+
+
+def keep_time_zone() -> None:
+    """Let this process and its Slurm commands print times in the host's zone of this moment.
+
+    Otherwise a change of the host's zone would move all times that Slurm prints, at once.
+    """
+    os.environ.setdefault("TZ", f":{os.path.realpath('/etc/localtime')}")
+    time.tzset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,12 +28,13 @@ from spawner.slurm.jobs import (
     JobEnd,
     JobKey,
     JobRecord,
+    match_job,
     parse_scontrol_job,
     parse_squeue,
 )
 from spawner.slurm.listing import NO_SUCH_JOB, new_mark
 from spawner.slurm.reservations import RESERVATIONS_ARGV, Reservation, parse_reservations
-from spawner.slurm.states import JobState
+from spawner.slurm.states import JobState, Phase
 
 _NO_PREFLIGHT = Preflight(home=OnFailure.OFF, server=OnFailure.OFF)
 
@@ -122,16 +123,14 @@ class Slurm:
             Sentences for users and administrators; empty if it sees everything.
 
         Raises:
-            SlurmUnavailableError: If Slurm did not answer.
+            SlurmUnavailableError: If Slurm did not answer, or accounting never did.
         """
         hidden = visibility.parse_hidden((await self._query(visibility.CONFIG_ARGV)).stdout)
         if not hidden:
             return ""
         account = pwd.getpwuid(os.getuid()).pw_name
-        level = await self._query(visibility.level_argv(account))
-        return (
-            "" if visibility.sees_all(level.stdout) else visibility.explain_hidden(hidden, account)
-        )
+        sees_all = await self.accounting.sees_all(account)
+        return "" if sees_all else visibility.explain_hidden(hidden, account)
 
     async def list_jobs(self, job_ids: Sequence[int]) -> list[JobRecord]:
         """Return those of the jobs that slurmctld still remembers, ended ones too.
@@ -245,9 +244,10 @@ class Slurm:
             JobRejectedError: If sbatch would refuse it.
             SlurmUnavailableError: If Slurm did not answer.
         """
-        answer = await self.launcher.order(
-            user, {"verb": "forecast", "arguments": list(job.argv), "script": job.script}
-        )
+        # Its time is printed in the zone of this process; sudo passes no variable on.
+        zone = {"TZ": os.environ["TZ"]} if "TZ" in os.environ else {}
+        request = {"arguments": list(job.argv), "script": job.script, "environment": zone}
+        answer = await self.launcher.order(user, {"verb": "forecast", **request})
         return str(answer["stderr"])
 
     async def cancel(self, key: JobKey) -> bool:
@@ -257,16 +257,25 @@ class Slurm:
             key: Nothing is done if its id belongs to another job by now.
 
         Returns:
-            Whether the job was found.
+            False if there is no such job any more.
 
         Raises:
             SlurmUnavailableError: If Slurm did not answer.
-            SlurmError: If scancel failed.
+            SlurmError: If scancel failed, or the user has no such job although it is not over.
         """
         answer = await self.launcher.order(
             key.user, {"verb": "cancel", "job_id": key.job_id, "job_name": key.name}
         )
-        return bool(answer["found"])
+        if answer["found"]:
+            return True
+        record = match_job(key, await self.list_jobs([key.job_id]))
+        if record is not None and record.state.phase is not Phase.OVER:
+            raise SlurmError(
+                f"Job {key.job_id} is not over, but Slurm does not show it as a job of {key.user}, "
+                "whose uid may have changed since it was submitted. Ask the administrators to "
+                f"cancel it: scancel {key.job_id}"
+            )
+        return False
 
     async def read_log(self, key: JobKey, *, n_bytes: int = 65536) -> str:
         """Return the end of a job's log as the job wrote it; empty if there is no log.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from spawner.client.command import PATH, Completed, query
 from spawner.client.launcher_client import LauncherClient
@@ -11,7 +11,7 @@ from spawner.defaults import DEFAULTS
 from spawner.errors import ExtensionError, OptionsError, SlurmError
 from spawner.slurm.jobs import REASONS, JobKey, WaitingJob, parse_waiting
 from spawner.slurm.listing import NO_SUCH_JOB, Squeue, new_mark
-from spawner.slurm.units import parse_time_left, parse_time_limit
+from spawner.slurm.units import parse_time_left, parse_time_limit, parse_uid
 
 # Id, user, uid, state, time limit, time left, end, partition, QOS, account, name and comment.
 LIMITS = Squeue("AuUTlLePqajk")
@@ -87,7 +87,8 @@ class TimeLimits:
                 raise
             return None
         jobs = parse_running_jobs(done.stdout, mark)
-        return next((job for job in jobs if job.key == key), None)
+        # With the user's name as the hub knows it: squeue may not know it at the moment.
+        return next((replace(job, key=key) for job in jobs if job.key == key), None)
 
     async def list_waiting(self, partition: str) -> tuple[WaitingJob, ...]:
         """Return user and reason of each pending job of a partition.
@@ -163,7 +164,7 @@ def _running_job(row: list[str]) -> RunningJob | None:
     try:
         return RunningJob(
             key=JobKey(job_id=int(job_id), user=user, name=name),
-            user_id=int(user_id),
+            user_id=parse_uid(user_id),
             limit_s=parse_time_limit(limit),
             left_s=parse_time_left(left) or 0,
             ends_at=ends_at,

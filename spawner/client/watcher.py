@@ -24,6 +24,13 @@ _MOST_EARLY_LOOKS = 4
 _LONGEST_BACK_OFF_S = 60.0
 # So that one empty answer, such as that of a slurmctld that has just started, ends no session.
 _FEWEST_ABSENCES = 3
+# More than these at once are rather a fault of Slurm's answer, which has to last.
+_MOST_LOST_AT_ONCE = 3
+_DOUBT_S = 60.0
+
+
+async def _see_all() -> bool:
+    return True
 
 
 class Watcher:
@@ -36,6 +43,7 @@ class Watcher:
         running_s: Seconds between queries otherwise.
         absent_s: Seconds after which a job counts as over if squeue does not show it and accounting
             does not know it or is not kept.
+        sees_all: Whether Slurm shows the hub all users' jobs; if not, an absent one may run.
         clock: Monotonic, in seconds.
         wait: Waits for an event, for some seconds at most.
 
@@ -51,6 +59,7 @@ class Watcher:
         waiting_s: float,
         running_s: float,
         absent_s: float,
+        sees_all: Callable[[], Awaitable[bool]] = _see_all,
         clock: Callable[[], float] = time.monotonic,
         wait: Wait | None = None,
         log: logging.Logger | None = None,
@@ -60,6 +69,8 @@ class Watcher:
         self._waiting_s = waiting_s
         self._running_s = running_s
         self._absent_s = absent_s
+        self._sees_all = sees_all
+        self._doubted_at: float | None = None
         self._clock = clock
         self._wait = wait or _wait_for
         self._log = log or logging.getLogger(__name__)
@@ -215,6 +226,8 @@ class Watcher:
                 absent.append(watch)
         if absent:
             await self._evaluate_absent(absent)
+        else:
+            self._doubted_at = None
         self._looked.set()
         # Whoever waits holds the old event.
         self._looked = asyncio.Event()
@@ -227,6 +240,7 @@ class Watcher:
             self._log.debug("Accounting cannot confirm: %s", error.stderr.strip())
             return
         now = self._clock()
+        lost = []
         for watch in absent:
             end = ends.get(watch.key)
             if end is not None:
@@ -239,13 +253,34 @@ class Watcher:
                 watch.absent_since = now
             is_long = now - watch.absent_since >= self._absent_s
             if is_long and watch.n_absences >= _FEWEST_ABSENCES:
+                lost.append(watch)
+        if await self._is_certain(len(lost), now):
+            for watch in lost:
                 self._log.warning(
                     "Job %d of %s has not been in Slurm for %.0f s; it is taken for over",
                     watch.key.job_id,
                     watch.key.user,
-                    now - watch.absent_since,
+                    now - (watch.absent_since or now),
                 )
                 watch.mark_gone()
+
+    async def _is_certain(self, n_lost: int, now: float) -> bool:
+        """Return whether so many jobs are gone of which Slurm does not say how they ended."""
+        if not n_lost:
+            self._doubted_at = None
+            return True
+        sees_all = await self._sees_all()
+        if n_lost <= _MOST_LOST_AT_ONCE and sees_all:
+            return True
+        if self._doubted_at is None:
+            self._doubted_at = now
+            self._log.error(
+                "Slurm shows %s, and accounting does not say how they ended. Their sessions go on "
+                "until it says the same %s",
+                f"{n_lost} of {len(self._watches)} jobs of sessions no longer",
+                f"for {_DOUBT_S:.0f} s" if sees_all else "and shows this account all users' jobs",
+            )
+        return sees_all and now - self._doubted_at >= _DOUBT_S
 
 
 async def _wait_for(event: asyncio.Event, timeout_s: float) -> None:

@@ -25,6 +25,12 @@ _NOT_RUNNING = (
     "The session cannot be extended because its job is no longer running. Start a new session."
 )
 
+# It ran when its limit was read, a moment before.
+_NOT_FOUND = (
+    "The session was not extended: Slurm did not find its job a second time. Try again; if it "
+    "happens again, save your work and tell the administrators."
+)
+
 
 def make_policy(traits: SiteTraits) -> ExtensionPolicy:
     """Return the site's extension policy from the operator's settings."""
@@ -82,7 +88,7 @@ async def extend_session(spawner: SlurmGPUSpawner) -> None:
         waiting = await limits.list_waiting(job.partition)
         check_queue(policy, user=job.key.user, partition=job.partition, waiting=waiting)
         if not await limits.set_time_limit(job, new_limit_s):
-            raise ExtensionError(_NOT_RUNNING)
+            raise ExtensionError(_NOT_FOUND)
         spawner.change_session(walltime_s=new_limit_s, n_extensions=n_extensions + 1)
         # Set at once: a query to Slurm that is under way may still return the old end.
         gained_s = new_limit_s - (job.limit_s or 0)

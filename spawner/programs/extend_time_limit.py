@@ -112,10 +112,14 @@ def extend(order: Order) -> dict[str, Any]:
     if not seen["ok"]:
         is_gone = "Invalid job id" in seen["stderr"]
         return {"ok": True, "found": False} if is_gone else seen
-    wanted = (mark, str(order.job_id), str(order.user_id), "RUNNING")
+    wanted = (order.job_id, order.user_id, "RUNNING", order.job_name, order.comment)
     for line in seen["stdout"].split("\n"):
-        *marks, limit, job_name, comment = line.split("|", 6) if line.count("|") >= 6 else [""] * 7
-        if (*marks, job_name, comment) == (*wanted, order.job_name, order.comment):
+        line_mark, *fields = line.split("|", 6)
+        if line_mark != mark or len(fields) != 6:
+            continue
+        job_id, uid, state, limit, job_name, comment = fields
+        # Slurm 22.05 prints a uid from 2 ** 31 on as a negative number.
+        if (int(job_id), int(uid) % 2**32, state, job_name, comment) == wanted:
             if _seconds(limit) >= order.minutes * 60:
                 # scontrol would shorten the limit without a word.
                 raise RequestError(f"the limit is {limit} already")

@@ -8,7 +8,8 @@ become a command of the hub's choice:
 
     {"verb": "submit", "arguments": [...], "script": "...", "environment": {...},
      "checks": {"home": {...}, ...}, "refuse": ["home"]}        a preflight first, if there are any
-    {"verb": "forecast", "arguments": [...], "script": "..."}      sbatch --test-only
+    {"verb": "forecast", "arguments": [...], "script": "...", "environment": {...}}
+                                                         the same with sbatch --test-only
     {"verb": "cancel", "job_id": 42, "job_name": "dsportal-..."}
     {"verb": "log_tail", "job_id": 42, "n_bytes": 65536}
     {"verb": "storage", "folders": ["~", "/..."]}
@@ -163,8 +164,9 @@ def _look(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _forecast(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
-    arguments = checked_arguments(request.get("arguments"))
-    return _run(["sbatch", "--test-only", *arguments], account, text=_text(request, "script"))
+    argv = ["sbatch", "--test-only", *checked_arguments(request.get("arguments"))]
+    script, environment = _text(request, "script"), _environment({"environment": {}} | request)
+    return _run(argv, account, environment=environment, text=script)
 
 
 def _cancel(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
@@ -172,11 +174,15 @@ def _cancel(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, An
     job_id, job_name = _job_id(request), _name(request.get("job_name"))
     # Names can hold line breaks, but nobody can forge a line without the mark.
     mark = os.urandom(8).hex()
-    options = ["--noheader", f"--jobs={job_id}", f"--format={mark}|{SQUEUE_FIELDS}"]
+    # --all: also in a partition that is hidden, or closed to this user by now.
+    options = ["--noheader", "--all", f"--jobs={job_id}", f"--format={mark}|{SQUEUE_FIELDS}"]
     seen = _run(["squeue", *options], account)
     if not seen["ok"] and "Invalid job id" not in seen["stderr"]:
         return seen
-    if f"{mark}|{account.pw_uid}|{job_name}" not in seen.get("stdout", "").split("\n"):
+    rows = [line.split("|", 2) for line in seen.get("stdout", "").split("\n")]
+    uids = [row[1] for row in rows if (row[0], row[-1]) == (mark, job_name)]
+    # Slurm 22.05 prints a uid from 2 ** 31 on as a negative number.
+    if account.pw_uid not in {int(uid) % 2**32 for uid in uids}:
         return {"ok": True, "found": False}
     return _run(["scancel", f"--name={job_name}", str(job_id)], account) | {"found": True}
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from spawner.cache import Cache
 from spawner.client.cluster_jobs import ClusterJobs
+from spawner.client.command import keep_time_zone
 from spawner.client.queue import Queue
 from spawner.client.slurm import Slurm
 from spawner.client.watcher import Watcher
@@ -82,6 +83,7 @@ class Cluster:
             waiting_s=traits.watch_waiting_s,
             running_s=traits.watch_running_s,
             absent_s=traits.absent_s,
+            sees_all=self._sees_all,
             log=log,
         )
         self.queue = Queue(self.slurm.list_queue)
@@ -212,6 +214,12 @@ class Cluster:
         if text:
             raise SiteError(text)
 
+    async def _sees_all(self) -> bool:
+        try:
+            return not await self._hidden.get()
+        except SlurmError:
+            return False
+
     async def read_allocations(
         self, user: str, since: datetime, *, patience_s: float
     ) -> list[Allocation] | None:
@@ -296,6 +304,7 @@ def shared_cluster(
     """
     cluster: Cluster | None = settings.get(_SETTING)
     if cluster is None:
+        keep_time_zone()
         hub = identify_hub(bytes(settings.get("cookie_secret", b"")))
         cluster = Cluster(hub=hub, traits=traits, known_marks=known_marks, log=log)
         settings[_SETTING] = cluster

@@ -7,10 +7,10 @@ from spawner.slurm.states import Phase
 
 
 class RunOfJob:
-    """The run of the job that serves the session, known by its start."""
+    """The run of the job that serves the session, known by Slurm's count of its restarts."""
 
     def __init__(self) -> None:
-        self._began_at = ""
+        self._n_restarts: int | None = None
 
     def note(self, record: JobRecord | None) -> bool:
         """Note what squeue says; return whether another run has taken its place, or will.
@@ -22,13 +22,13 @@ class RunOfJob:
             return False
         if record.state.phase is Phase.WAITING:
             return True
-        earlier, began_at = self._began_at, record.starts_at
-        if record.state.phase is Phase.RUNNING and began_at:
-            self._began_at = began_at
-            # Put back and started again between two queries: only the start time tells.
-            return earlier not in {"", began_at}
-        return False
+        if record.state.phase is not Phase.RUNNING:
+            return False
+        # Put back and started again between two queries: only the count tells. The time of its
+        # start would change with the time zone of this host, too.
+        earlier, self._n_restarts = self._n_restarts, record.n_restarts
+        return earlier not in {None, record.n_restarts}
 
     def forget(self) -> None:
         """Await the next run."""
-        self._began_at = ""
+        self._n_restarts = None

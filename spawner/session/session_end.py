@@ -65,6 +65,17 @@ class SessionEnd:
         error = JobEndedError(f"{_REQUEUED} {_START_NEW}", next_step=_START_NEW, job_id=job_id)
         return cls(at=time.time(), error=error)
 
+    @classmethod
+    def of_uncancelled(cls, job_id: int) -> SessionEnd:
+        """Return the ending, now, of a session whose job Slurm has not ended."""
+        next_step = f"If squeue still shows job {job_id} in ten minutes, ask them to cancel it."
+        text = (
+            f"The session's job {job_id} could not be cancelled, so it may still run and hold its "
+            "GPUs. The portal tries again, and its log tells the administrators why."
+        )
+        error = JobEndedError(f"{text} {next_step}", next_step=next_step, job_id=job_id)
+        return cls(at=time.time(), error=error)
+
     def to_state(self) -> dict[str, Any]:
         """Return the ending as JSON values, without secrets."""
         end = self.error.end

@@ -106,8 +106,10 @@ class Submission:
         with contextlib.suppress(SlurmError):
             session = self._session()
             for record in await self._cluster.slurm.find_jobs(name=session.job_name):
-                # Another user may have given a job this name.
-                if record.key.user == session.user and record.key.name == session.job_name:
+                # Another user may have given a job this name. Without the name service each user
+                # is "nobody", who can have no job.
+                is_own = record.key.user in {session.user, "nobody"}
+                if is_own and record.key.name == session.job_name:
                     self._take_job_id(record.key.job_id)
                     return True
         return False

@@ -6,15 +6,28 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from spawner.slurm.listing import Sacct, Squeue
+from spawner.slurm.listing import LongSqueue, Sacct, Squeue
 from spawner.slurm.states import JobState, parse_cancelled_by, parse_state
 from spawner.slurm.units import parse_time_left
 
 # Prefix of the names of sessions' jobs.
 NAME_PREFIX = "dsportal-"
 
-# Id, user, state, node, start, end, time left, name, comment and reason of a job.
-RECORDS = Squeue("AuTBSeLjkr")
+RECORDS = LongSqueue(
+    (
+        "JobID",
+        "UserName",
+        "State",
+        "BatchHost",
+        "StartTime",
+        "EndTime",
+        "TimeLeft",
+        "RestartCnt",
+        "Name",
+        "Comment",
+        "Reason",
+    )
+)
 # User and reason of a job.
 REASONS = Squeue("ur")
 ENDS = Sacct(
@@ -52,11 +65,12 @@ class JobKey:
     """Identifies a session's job: after a crash Slurm can reuse an id, so that alone is not enough.
 
     Attributes:
+        user: Not compared: Slurm prints "nobody" while the name service is away.
         name: Holds the session's random mark.
     """
 
     job_id: int
-    user: str
+    user: str = field(compare=False)
     name: str
 
 
@@ -89,6 +103,7 @@ class JobRecord:
         ends_at: When its time is over, written as `starts_at`; empty if Slurm does not know.
         left_s: Seconds until then, by Slurm's own count at that moment; None if it has no
             limit or Slurm does not say. It differs at each query, so it does not count as a change.
+        n_restarts: How often Slurm has put it back into the queue.
     """
 
     key: JobKey
@@ -99,6 +114,7 @@ class JobRecord:
     reason: str
     ends_at: str = ""
     left_s: int | None = field(default=None, compare=False)
+    n_restarts: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,24 +146,25 @@ def parse_squeue(text: str, mark: str) -> list[JobRecord]:
 
     Args:
         text: Lines of `RECORDS`; others are skipped.
-        mark: Prefix of the lines that Slurm itself wrote.
+        mark: Separates the fields.
 
     Source:
-        squeue(1), --format, Slurm 22.05 to 25.11.
+        squeue(1), --Format, Slurm 22.05 to 25.11.
     """
     return [
         JobRecord(
-            key=JobKey(job_id=int(row[0]), user=row[1], name=row[7]),
+            key=JobKey(job_id=int(row[0]), user=row[1], name=row[8]),
             state=parse_state(row[2]),
             node=_known(row[3]),
             starts_at=_known(row[4]),
             ends_at=_known(row[5]),
             left_s=parse_time_left(row[6]),
-            comment=_known(row[8]),
-            reason=row[9],
+            n_restarts=int(row[7]),
+            comment=_known(row[9]),
+            reason=row[10],
         )
         for row in RECORDS.rows(text, mark)
-        if row[0].isdecimal()
+        if row[0].isdecimal() and row[7].isdecimal()
     ]
 
 

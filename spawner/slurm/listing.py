@@ -16,7 +16,8 @@ def new_mark() -> str:
     Slurm prints a line break in a job's name or comment as it is, so a user could add a line
     about somebody else's job; nobody knows the mark of an answer before it is printed.
     """
-    return secrets.token_hex(8)
+    # A letter first: squeue would take a digit for a part of the width before it.
+    return f"m{secrets.token_hex(8)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +77,17 @@ class Sacct:
             row = line.split(mark, len(self.fields) - 1)
             if len(row) == len(self.fields) and row[0][:1].isdecimal():
                 yield row
+
+
+@dataclass(frozen=True, slots=True)
+class LongSqueue(Sacct):
+    """Fields of squeue by their long names; some have no letter.
+
+    Source:
+        squeue(1), --Format, and parse_long_format() of Slurm 22.05 to 25.11: a width of 0 cuts
+        nothing, and the text after it is printed behind the field.
+    """
+
+    def options(self, mark: str) -> tuple[str, ...]:
+        """Return the options for an answer that `rows` reads, with a `new_mark`."""
+        return ("--noheader", "--Format=" + f":0{mark},".join(self.fields) + ":0")

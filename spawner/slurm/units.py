@@ -90,6 +90,18 @@ def parse_time_left(text: str) -> int | None:
     return _parse_seconds(match)
 
 
+def parse_uid(text: str) -> int:
+    """Return the uid that squeue prints.
+
+    Raises:
+        ValueError: If it is not a number.
+
+    Source:
+        squeue(1), %U; Slurm 22.05 prints a uid from 2 ** 31 on as a negative number.
+    """
+    return int(text) % 2**32
+
+
 def format_walltime(walltime_s: int) -> str:
     """Return a time limit in Slurm's format: "08:00:00", or "1-00:00:00" from one day on.
 

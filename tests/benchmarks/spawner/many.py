@@ -37,13 +37,13 @@ cluster.Slurm = functools.partial(cluster.Slurm, path="{path}:/usr/bin:/bin")
 c.JupyterHub.log_level = "INFO"
 """
 
-# A line for each job, with the mark that was asked for in front of each.
+# A line for each job, with the mark that was asked for between its fields.
 _SQUEUE = """\
 #!/bin/sh
 for word in "$@"; do
-    case $word in --format=*) format=${{word#--format=}} ;; esac
+    case $word in --Format=*) mark=${{word#--Format=JobID:0}} ;; esac
 done
-exec sed "s/^/${{format%%|*}}|/" {lines}
+exec sed "s/|/${{mark%%,*}}/g" {lines}
 """
 
 _FILL = """\
@@ -61,7 +61,6 @@ role = orm.Role.find(db, "user")
 tokens = open(tokens_path, "w")
 secret = bytes.fromhex(open(secret_path).read().strip())
 comment = job_comment(identify_hub(secret))
-fields = RECORDS.field_format.split("|")
 for number in range(1, int(n_sessions) + 1):
     name = f"user{number:04d}"
     user = orm.User(name=name)
@@ -80,10 +79,11 @@ for number in range(1, int(n_sessions) + 1):
     db.add(server)
     db.add(orm.Spawner(name="", user=user, server=server, state=session.to_state(),
                        started=datetime.now(timezone.utc).replace(tzinfo=None)))
-    values = {"%A": number, "%u": name, "%T": "RUNNING", "%B": "node01", "%j": session.job_name,
-              "%S": "2026-01-01T00:00:00", "%e": "2046-01-01T00:00:00", "%L": "7:00:00",
-              "%k": comment, "%r": "None"}
-    print("|".join(str(values[field]) for field in fields))
+    values = {"JobID": number, "UserName": name, "State": "RUNNING", "BatchHost": "node01",
+              "StartTime": "2026-01-01T00:00:00", "EndTime": "2046-01-01T00:00:00",
+              "TimeLeft": "7:00:00", "RestartCnt": 0, "Name": session.job_name,
+              "Comment": comment, "Reason": "None"}
+    print("|".join(str(values[field]) for field in RECORDS.fields))
 commit()
 """
 

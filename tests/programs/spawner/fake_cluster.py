@@ -57,7 +57,7 @@ class FakeCluster:
             path.unlink(missing_ok=True)
 
     def change(self, job_id: int, **changes: str) -> None:
-        """Change what is known of a job, such as its "state" or "starts_at"."""
+        """Change what is known of a job, such as its "state" or "n_restarts"."""
         path = self._jobs / f"{job_id}.json"
         new_path = path.with_suffix(".changed")
         new_path.write_text(json.dumps(json.loads(path.read_text()) | changes))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 pytest.register_assert_rewrite("tests.support.slurm_contract")
 
 from spawner.client.slurm import Slurm  # noqa: E402
-from spawner.errors import SlurmUnavailableError  # noqa: E402
+from spawner.errors import SlurmError, SlurmUnavailableError  # noqa: E402
 from spawner.slurm.jobs import JobKey  # noqa: E402
 from spawner.slurm.states import JobState  # noqa: E402
 from tests.programs.spawner.fake_cluster import FakeCluster  # noqa: E402
@@ -93,6 +94,20 @@ class TestFakeSlurm(SlurmContract):
         cluster.set("operator", on=True)
         assert await slurm.explain_hidden() == ""
 
+    async def test_a_job_that_its_user_cannot_cancel_any_more_is_an_error(
+        self, cluster: FakeCluster, slurm: Slurm, user: str
+    ) -> None:
+        key = await self.submitted(slurm, user, "exec sleep 60")
+        await self.reached(slurm, key, JobState.RUNNING)
+        uid = str(os.getuid())
+
+        cluster.change(key.job_id, uid="3000000001")
+        with pytest.raises(SlurmError, match="uid may have changed"):
+            await slurm.cancel(key)
+
+        cluster.change(key.job_id, uid=uid)
+        assert await slurm.cancel(key)
+
     async def test_only_the_newest_logs_are_kept(
         self, cluster: FakeCluster, slurm: Slurm, user: str
     ) -> None:
@@ -127,8 +142,6 @@ class TestFakeSlurm(SlurmContract):
     async def test_a_log_that_is_a_link_or_a_pipe_is_not_read(
         self, cluster: FakeCluster, slurm: Slurm, user: str, tmp_path: Path
     ) -> None:
-        import os
-
         log_dir = cluster.home / ".local/state/data-scientist-portal/logs"
         log_dir.mkdir(parents=True)
         (tmp_path / "secret").write_text("secret")

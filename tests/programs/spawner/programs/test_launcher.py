@@ -206,7 +206,7 @@ def test_only_slurms_own_line_says_whose_job_would_be_cancelled(slurm: Path) -> 
     program = slurm / "bin" / "squeue"
     # Somebody else's job has got the id, with a line break in its name.
     program.write_text(
-        f'#!/bin/sh\nmark="${{3%%|*}}"\nprintf "%s|1|x\\n{forged}\\n" "${{mark#*=}}"\n'
+        f'#!/bin/sh\nmark="${{4%%|*}}"\nprintf "%s|1|x\\n{forged}\\n" "${{mark#*=}}"\n'
     )
     program.chmod(0o755)
     request = {"verb": "cancel", "job_id": 42, "job_name": name}
@@ -214,7 +214,7 @@ def test_only_slurms_own_line_says_whose_job_would_be_cancelled(slurm: Path) -> 
     assert launcher.answer_request(request, ACCOUNT) == {"ok": True, "found": False}
     assert not (slurm / "scancel").exists()
 
-    program.write_text(f'#!/bin/sh\nmark="${{3%%|*}}"\nprintf "%s|{forged}\\n" "${{mark#*=}}"\n')
+    program.write_text(f'#!/bin/sh\nmark="${{4%%|*}}"\nprintf "%s|{forged}\\n" "${{mark#*=}}"\n')
     assert launcher.answer_request(request, ACCOUNT)["found"] is True
 
 

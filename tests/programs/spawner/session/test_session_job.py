@@ -318,7 +318,7 @@ async def ready(setting: Setting) -> None:
         {"state": "PENDING"},
         {"state": "REQUEUED"},
         {"state": "REQUEUE_HOLD"},
-        {"starts_at": "2026-11-20T20:40:00"},
+        {"n_restarts": "1"},
     ],
     ids=str,
 )
@@ -412,7 +412,7 @@ async def test_a_start_whose_job_is_put_back_into_the_queue_goes_on_with_its_new
         return setting.job.session.port == 0
 
     await eventually_async(is_forgotten, 15)
-    setting.cluster.change(1, state="RUNNING", starts_at="2026-11-20T20:40:00")
+    setting.cluster.change(1, state="RUNNING", n_restarts="1")
     assert setting.job.take_port(31001)
     setting.answers.set()
 

@@ -390,6 +390,96 @@ async def test_one_look_after_a_long_silence_does_not_end_a_session(
     assert one.is_over
 
 
+def watch_many(watcher: Watcher, cluster: FakeCluster) -> list[Watch]:
+    return [watch(watcher, cluster, number) for number in range(1, 11)]
+
+
+async def test_one_answer_never_ends_many_sessions(
+    clock: Clock, cluster: FakeCluster, watcher: Watcher, caplog: pytest.LogCaptureFixture
+) -> None:
+    watches = watch_many(watcher, cluster)
+    await clock.advance(20)
+    jobs = dict(cluster.jobs)
+
+    for _ in range(5):
+        cluster.jobs.clear()
+        await clock.advance(100)
+        cluster.jobs = dict(jobs)
+        await clock.advance(20)
+
+    assert not any(one.is_over for one in watches)
+    errors = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert len(errors) == 5, "one for each time"
+    assert "10 of 10" in errors[0].getMessage()
+
+
+async def test_many_sessions_end_once_slurm_has_said_so_for_another_minute(
+    clock: Clock, cluster: FakeCluster, watcher: Watcher
+) -> None:
+    watches = watch_many(watcher, cluster)
+    await clock.advance(20)
+    cluster.jobs.clear()
+
+    await clock.advance(100)
+    assert not any(one.is_over for one in watches)
+    await clock.advance(60)
+
+    assert all(one.is_gone for one in watches)
+
+
+async def test_many_sessions_of_which_slurm_says_how_they_ended_end_at_once(
+    clock: Clock, cluster: FakeCluster, watcher: Watcher
+) -> None:
+    watches = watch_many(watcher, cluster)
+    await clock.advance(20)
+    cluster.jobs.clear()
+    cluster.ends = {one.key: JobEnd(state=JobState.NODE_FAIL) for one in watches}
+
+    await clock.advance(17)
+
+    assert all(one.is_gone for one in watches)
+
+
+async def test_no_job_is_over_because_slurm_hides_it(clock: Clock, cluster: FakeCluster) -> None:
+    is_hidden = True
+
+    async def sees_all() -> bool:
+        return not is_hidden
+
+    watcher = Watcher(
+        cluster.list_jobs,
+        cluster.read_ends,
+        waiting_s=2.0,
+        running_s=15.0,
+        absent_s=60.0,
+        sees_all=sees_all,
+        clock=clock,
+        wait=clock.wait,
+    )
+    one = watch(watcher, cluster)
+    await clock.advance(20)
+    cluster.jobs.clear()
+
+    await clock.advance(3600)
+    assert not one.is_over
+    is_hidden = False
+    await clock.advance(20)
+
+    assert one.is_over
+
+
+async def test_a_job_whose_user_the_name_service_does_not_know_runs_on(
+    clock: Clock, cluster: FakeCluster, watcher: Watcher
+) -> None:
+    one = watch(watcher, cluster)
+    await clock.advance(20)
+    cluster.put(replace(one.key, user="nobody"), JobState.RUNNING)
+
+    await clock.advance(600)
+
+    assert not one.is_over
+
+
 async def test_a_job_that_shows_again_is_counted_anew(
     clock: Clock, cluster: FakeCluster, watcher: Watcher
 ) -> None:

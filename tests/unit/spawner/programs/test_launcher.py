@@ -270,13 +270,14 @@ def test_a_fault_that_the_site_only_warns_of_prevents_no_job(
 def test_a_forecast_submits_nothing(
     programs: Programs, account: pwd.struct_passwd, tmp_path: Path
 ) -> None:
-    request = {"verb": "forecast", "arguments": ["--time=60"], "script": "x"}
+    asked = {"arguments": ["--time=60"], "script": "x", "environment": {"TZ": "Asia/Tokyo"}}
 
-    assert answer_request(request, account)["ok"] is True
+    assert answer_request({"verb": "forecast", **asked}, account)["ok"] is True
 
     ((argv, options),) = programs.started
     assert argv == [f"{tmp_path}/bin/sbatch", "--test-only", "--time=60"]
     assert options["input"] == b"x"
+    assert options["env"]["TZ"] == "Asia/Tokyo"
 
 
 def cancel(job_id: object = 42, job_name: object = JOB_NAME) -> dict[str, Any]:
@@ -293,11 +294,23 @@ def test_the_users_job_of_this_name_is_cancelled(
 
     assert answer == {"ok": True, "exit_code": 0, "stdout": "", "stderr": "", "found": True}
     (squeue, _), (scancel, _) = programs.started
-    assert squeue[1:3] == ["--noheader", "--jobs=42"]
-    assert squeue[3].endswith("|%U|%j")
-    assert len(squeue[3]) == len("--format=") + 16 + len("|%U|%j")
+    assert squeue[1:4] == ["--noheader", "--all", "--jobs=42"]
+    assert squeue[4].endswith("|%U|%j")
+    assert len(squeue[4]) == len("--format=") + 16 + len("|%U|%j")
     # There is none in this test's PATH.
     assert scancel == ["scancel", f"--name={JOB_NAME}", "42"]
+
+
+@pytest.mark.parametrize("printed", ["3000000001", "-1294967295"])
+def test_the_job_of_a_uid_that_squeue_prints_with_a_sign_is_cancelled(
+    programs: Programs, account: pwd.struct_passwd, printed: str
+) -> None:
+    account = pwd.struct_passwd((*account[:2], 3_000_000_001, *account[3:]))
+    programs.answers["squeue"] = (0, f"MARK|{printed}|{JOB_NAME}\n", "")
+    programs.answers["scancel"] = (0, "", "")
+
+    assert answer_request(cancel(), account)["found"] is True
+    assert programs.names == ["squeue", "scancel"]
 
 
 @pytest.mark.parametrize(

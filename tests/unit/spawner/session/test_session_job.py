@@ -46,14 +46,15 @@ class FakeSlurm:
         self.end = JobEnd(state=JobState.FAILED, exit_code=3)
         self.log = f"starting with {TOKEN}\nout of luck\n"
 
-    def put(self, key: JobKey, state: JobState, *, starts_at: str = "2026-11-22T10:00:00") -> None:
+    def put(self, key: JobKey, state: JobState, *, n_restarts: int = 0) -> None:
         self.jobs[key.job_id] = JobRecord(
             key=key,
             state=state,
             node="n1",
-            starts_at=starts_at,
+            starts_at="2026-11-22T10:00:00",
             ends_at="",
             left_s=3600,
+            n_restarts=n_restarts,
             comment="",
             reason="None",
         )
@@ -440,22 +441,10 @@ async def test_a_used_session_whose_job_starts_again_ends(setting: Setting) -> N
     await setting.see()
     assert not setting.job.is_over
 
-    setting.put(JobState.RUNNING, starts_at="2026-11-22T10:05:00")
+    setting.put(JobState.RUNNING, n_restarts=1)
     await setting.see()
 
     assert setting.job.is_over
-
-
-async def test_a_used_session_whose_start_time_slurm_leaves_out_runs_on(setting: Setting) -> None:
-    await setting.submit()
-    await setting.serve()
-    await setting.see()
-
-    setting.put(JobState.RUNNING, starts_at="")
-    await setting.see()
-
-    assert not setting.job.is_over
-    assert setting.slurm.cancelled == []
 
 
 async def test_a_start_whose_job_starts_again_waits_for_the_new_port(setting: Setting) -> None:
@@ -471,7 +460,7 @@ async def test_a_start_whose_job_starts_again_waits_for_the_new_port(setting: Se
     assert (session.port, session.address, session.certificate) == (0, "", "")
     assert not setting.job.is_over
 
-    setting.put(JobState.RUNNING, starts_at="2026-11-22T10:05:00")
+    setting.put(JobState.RUNNING, n_restarts=1)
     await setting.see()
     assert setting.job.take_port(31001)
     setting.answers.set()

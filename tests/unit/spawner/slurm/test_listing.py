@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spawner.programs import extend_time_limit, launcher
-from spawner.slurm.listing import Sacct, Squeue, new_mark
+from spawner.slurm.listing import LongSqueue, Sacct, Squeue, new_mark
 
 NAMES = Squeue("ATj")
 ENDS = Sacct(("JobIDRaw", "State", "JobName"))
@@ -23,6 +23,14 @@ def test_sacct_separates_the_fields_by_the_mark() -> None:
     assert "--delimiter=m" in ENDS.options("m")
     assert "--format=JobIDRaw,State,JobName" in ENDS.options("m")
     assert list(ENDS.rows("42mCOMPLETEDma | bm\n", "m")) == [["42", "COMPLETED", "a | bm"]]
+
+
+def test_fields_by_their_long_names_are_printed_whole_with_the_mark_between_them() -> None:
+    named = LongSqueue(("JobID", "RestartCnt", "Name"))
+
+    assert named.options("m") == ("--noheader", "--Format=JobID:0m,RestartCnt:0m,Name:0")
+    assert list(named.rows("42m1ma | bm\n", "m")) == [["42", "1", "a | bm"]]
+    assert not new_mark()[0].isdecimal(), "it would be a part of the width"
 
 
 @pytest.mark.parametrize("line_break", ["\n", "\r\n", "\r", "\x0b", "\x85", "\u2028"])

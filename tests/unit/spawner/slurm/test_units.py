@@ -12,6 +12,7 @@ from spawner.slurm.units import (
     format_walltime,
     parse_memory,
     parse_time_limit,
+    parse_uid,
     parse_walltime,
 )
 
@@ -130,3 +131,8 @@ def test_no_memory_is_not_asked_for_because_slurm_reads_zero_as_all_of_it() -> N
 @given(st.integers(min_value=1, max_value=10**12))
 def test_a_printed_amount_of_memory_is_read_back_exactly(memory_mib: int) -> None:
     assert parse_memory(format_memory(memory_mib)) == memory_mib
+
+
+@pytest.mark.parametrize(("text", "uid"), [("20001", 20001), ("-1294967295", 3_000_000_001)])
+def test_a_uid_has_no_sign(text: str, uid: int) -> None:
+    assert parse_uid(text) == uid
