@@ -35,12 +35,13 @@ def write_whole(
         new.unlink(missing_ok=True)
         raise
     if survives_power_loss:
-        _sync_folder(path.parent)
+        # The new name is an entry of the folder.
+        sync(path.parent)
 
 
-def _sync_folder(folder: Path) -> None:
-    # The new name is an entry of the folder.
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+def sync(path: Path) -> None:
+    """Return once a file, or a folder with its names, is on the disk, where power may be lost."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
     finally:

@@ -167,7 +167,8 @@ print(f"Validation accuracy: {accuracy:.4f}")
 #
 # In a function for `dsportal.run`, one callback does all of this: it saves after each epoch, and
 # once more when Slurm warns that the time limit is near; then all ranks end. `resume=True`
-# continues with the checkpoints of the newest run of the same function.
+# continues with a copy of the checkpoints of the newest run of the same function, and says first
+# which run that is.
 #
 # Here the first run trains one epoch, the second two.
 
@@ -206,6 +207,15 @@ for epochs, is_resumed in ((1, False), (2, True)):
     print(f"trained epochs {trained}, validation accuracy {accuracy:.4f}")
 
 # %% [markdown]
+# In another framework, save with `checkpoint.writing`: a rank that is killed while it saves then
+# leaves the last whole checkpoint.
+#
+#     from dsportal import checkpoint
+#
+#     saved = checkpoint.latest("state.pt")          # None at the first start
+#     with checkpoint.writing("state.pt") as path:
+#         torch.save(state, path)
+#
 # For a training of days, start a separate job, which outlives the session:
 # `run(train_on_ranks, 90, gpus=8, nodes=2, wait=False)`. When it has reached its limit, the same
 # call with `resume=True` continues.

@@ -39,7 +39,7 @@ def main(argv: list[str]) -> int:
         if plan.mpi:
             check_mpi()
         folder = create_folder(call_name(call), datetime.now())
-        folder.write_plan(plan.with_checkpoints(folder.path / "checkpoints"))
+        folder.write_plan(plan)
         folder.write_call(call)
         folder.write_job_id(int(os.environ["SLURM_JOB_ID"]))
     except LaunchError as error:

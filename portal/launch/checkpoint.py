@@ -9,7 +9,8 @@ In a function that runs on ranks:
     for step in steps:
         ...
         if checkpoint.is_due():                    # the time limit or a preemption is near
-            save(checkpoint.path("state.pt"))
+            with checkpoint.writing("state.pt") as path:
+                save(path)
             checkpoint.finish()                    # ends all ranks; run(..., resume=True) continues
 
 Slurm sends the warning 90 seconds before the limit. Keras: `hvd.callbacks.CheckpointCallback`.
@@ -18,15 +19,18 @@ Slurm sends the warning 90 seconds before the limit. Keras: `hvd.callbacks.Check
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
 from .errors import LaunchError
-from .task.folder import RunFolder
-from .task.folders import folder_title, parent_folder
+from .whole_file import sync
 
 CHECKPOINT_VARIABLE = "PORTAL_RUN_CHECKPOINTS"
 SAVED_VARIABLE = "PORTAL_RUN_SAVED_MARK"
@@ -36,13 +40,15 @@ _warnings: list[int] = []
 
 
 def path(name: str) -> Path:
-    """Return the path of a checkpoint file of this run.
+    """Return the path of a checkpoint of this run, for savers that write from several ranks.
+
+    A rank that is killed while it saves there leaves half a checkpoint: `writing` does not.
 
     Args:
-        name: File name.
+        name: Name of the file or folder.
 
     Returns:
-        The path. Its folder exists; the file may not.
+        The path. Its folder exists; the checkpoint may not.
 
     Raises:
         LaunchError: If this is no rank of a run.
@@ -55,17 +61,67 @@ def path(name: str) -> Path:
     return Path(folder) / name
 
 
-def latest(name: str) -> Path | None:
-    """Return a checkpoint that this run, or the run that it resumes, has saved.
+@contextmanager
+def writing(name: str) -> Iterator[Path]:
+    """Write a checkpoint that `latest` finds once it is whole, and on the disk.
+
+    Until then, and if the block fails or the rank is killed in it, `latest` finds the one before,
+    which is kept afterwards, too, in the folder `previous`.
 
     Args:
-        name: File name.
+        name: Name of the file or folder.
+
+    Returns:
+        Where to save: nothing is there yet. It has the same name, in a folder of its own.
+
+    Raises:
+        LaunchError: If nothing was saved there.
+    """
+    target = path(name)
+    previous = _previous(target)
+    # The oldest makes room. It is the only one if a rank was killed between the two renames.
+    if target.exists():
+        _remove(previous)
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=target.parent) as folder:
+        new = Path(folder) / name
+        yield new
+        if not new.exists():
+            raise LaunchError(
+                f"Nothing was saved at the path that checkpoint.writing({name!r}) gave. Some "
+                "savers add a suffix: choose a name that has it, such as 'state.npz'."
+            )
+        for part in (*new.rglob("*"), new):
+            sync(part)
+        if target.exists():
+            previous.parent.mkdir(mode=0o700, exist_ok=True)
+            os.replace(target, previous)
+        os.replace(new, target)
+    sync(target.parent)
+
+
+def latest(name: str) -> Path | None:
+    """Return the newest whole checkpoint of this run, or of the run that it resumes.
+
+    Args:
+        name: Name of the file or folder.
 
     Returns:
         Its path, or None if there is none.
     """
-    found = path(name)
-    return found if found.exists() else None
+    target = path(name)
+    return next((found for found in (target, _previous(target)) if found.exists()), None)
+
+
+def _previous(target: Path) -> Path:
+    # Under the same name, since savers and loaders go by its suffix.
+    return target.parent / "previous" / target.name
+
+
+def _remove(target: Path) -> None:
+    if target.is_dir() and not target.is_symlink():
+        shutil.rmtree(target)
+    else:
+        target.unlink(missing_ok=True)
 
 
 def is_due() -> bool:
@@ -96,24 +152,3 @@ def watch_for_warning() -> None:
 
     # The handler only notes it: saving in the middle of a step would save half of it.
     signal.signal(signal.SIGUSR1, note)
-
-
-def find_checkpoints(name: str) -> Path:
-    """Return the folder of checkpoints of the newest earlier run of a function or script.
-
-    Raises:
-        LaunchError: If no earlier run has saved any.
-    """
-    title, parent = folder_title(name), parent_folder()
-    earlier = sorted(parent.glob(f"*-{title}-????"), reverse=True)
-    for folder in map(RunFolder, earlier):
-        # The pattern also matches longer titles that end in this one.
-        if folder.title == title and (folder.path / "run.json").is_file():
-            # A resumed run saves into the folder of the run that it resumed.
-            checkpoints = Path(folder.read_plan().checkpoint_dir or folder.path / "checkpoints")
-            if checkpoints.is_dir() and any(checkpoints.iterdir()):
-                return checkpoints
-    raise LaunchError(
-        f"No earlier run of {name} has saved a checkpoint, so there is nothing to resume. Leave "
-        "resume out; dsportal.checkpoint says how a function saves one."
-    )

@@ -28,7 +28,8 @@ def count(until):
     step = int(saved.read_text()) if saved else 0
     while step < until:
         step += 1
-        checkpoint.path("step").write_text(str(step))
+        with checkpoint.writing("step") as path:
+            path.write_text(str(step))
     return step, os.environ["SLURMD_NODENAME"]
 
 print("first", run(count, 3)[0])

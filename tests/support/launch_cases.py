@@ -16,7 +16,7 @@ import threading
 import time
 from pathlib import Path
 
-from dsportal import LaunchError, RankError, attach, report, run, runs
+from dsportal import LaunchError, RankError, attach, checkpoint, report, run, runs
 
 
 def place(*words, **named):
@@ -43,6 +43,20 @@ def die_on_rank_1():
         print("last words", flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
     time.sleep(60)
+
+
+def save_and_die(is_mortal):
+    """Runs on a rank: counts epochs in its checkpoint, and is killed while it saves the second."""
+    saved = checkpoint.latest("state")
+    epoch = int(saved.read_text()) if saved else 0
+    with checkpoint.writing("state") as path, path.open("w") as file:
+        print(epoch + 1, file=file)
+    epoch += 1
+    with checkpoint.writing("state") as path, path.open("w") as file:
+        if is_mortal:
+            os.kill(os.getpid(), signal.SIGKILL)
+        print(epoch + 1, file=file)
+    return {"saved": saved and str(saved), "epoch": epoch}
 
 
 def wait_for_ever(folder):
@@ -98,6 +112,20 @@ def case_crash():
 def case_killed():
     """Rank 1 killed from outside."""
     return _failure(run, die_on_rank_1)
+
+
+def case_killed_while_saving():
+    """A rank killed while it saves; the next run goes on, in a folder of its own."""
+    failure = _failure(functools.partial(run, gpus=1), lambda: save_and_die(True))
+    first = attach()
+    resumed = run(save_and_die, False, gpus=1, resume=first.id[-4:])
+    return {
+        "rank": failure["rank"],
+        "resumed": resumed,
+        "first": first.id,
+        "kept": first.folder.checkpoints.joinpath("state").read_text(),
+        "second": attach().id,
+    }
 
 
 def case_interrupt():

@@ -13,6 +13,7 @@ import pytest
 
 CASES = (
     *("results", "one_rank", "show_all", "logs", "crash", "killed", "interrupt", "interrupt_deaf"),
+    "killed_while_saving",
     *("long_lines", "unsendable_argument", "unsendable_result", "no_gpus", "uneven"),
     *("progress", "own_job_progress", "progress_alone"),
     *("script", "magic", "own_job", "own_job_crash", "own_job_interrupt", "detached"),
@@ -104,6 +105,24 @@ def test_a_rank_that_is_killed_is_named_with_its_last_words(session):
     assert failure["rank"] == 1
     assert "Killed" in failure["text"]
     assert "last words" in failure["text"]
+
+
+def test_a_run_goes_on_from_the_last_whole_checkpoint_of_one_killed_while_saving(session):
+    value = session.run_case("killed_while_saving").value
+
+    assert value["rank"] == 0
+    assert value["resumed"]["epoch"] == 2
+    assert value["second"] in value["resumed"]["saved"]
+    assert value["kept"] == "1\n"
+
+
+def test_the_first_line_of_a_resumed_run_says_which_run_it_continues(session):
+    outcome = session.run_case("killed_while_saving")
+    lines = outcome.cell.splitlines()
+    (at,) = (number for number, line in enumerate(lines) if line.startswith("Continues "))
+
+    assert lines[at].startswith(f"Continues {outcome.value['first']} (failed, saved on ")
+    assert lines[at + 1].startswith("1 rank on ")
 
 
 def test_the_interrupt_button_ends_every_rank_within_5_s(session):

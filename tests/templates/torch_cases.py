@@ -137,7 +137,8 @@ def train_until_the_limit():
         dist.all_reduce(total)
         step += 1
         if dist.get_rank() == 0 and checkpoint.is_due():
-            torch.save({"step": step}, checkpoint.path("state.pt"))
+            with checkpoint.writing("state.pt") as path:
+                torch.save({"step": step}, path)
             print(f"saved at step {step}", flush=True)
             checkpoint.finish()
         time.sleep(0.1)

@@ -159,7 +159,7 @@ class RunSettings:
     """The folders of runs in users' homes, `~/portal-runs`.
 
     A session removes the oldest ones when it starts, and every hour. It keeps runs that have not
-    ended, those that their users have named, and checkpoints that a run uses.
+    ended, and those that their users have named.
     """
 
     most_gib: float = setting(

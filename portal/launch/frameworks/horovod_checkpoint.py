@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 from typing import Any
 
 import horovod.tensorflow as _hvd
@@ -13,9 +11,11 @@ import numpy as np
 
 from .. import checkpoint
 
-_WEIGHTS = "keras.weights.h5"
-_OPTIMIZER = "keras.optimizer.npz"
-_EPOCH = "keras.epoch.json"
+# One folder, so that they are always of the same moment.
+_NAME = "keras"
+_WEIGHTS = "model.weights.h5"
+_OPTIMIZER = "optimizer.npz"
+_EPOCH = "epoch.json"
 
 
 class CheckpointCallback(keras.callbacks.Callback):
@@ -36,18 +36,18 @@ class CheckpointCallback(keras.callbacks.Callback):
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Restore what an earlier run has saved, if anything."""
-        saved = checkpoint.latest(_EPOCH)
+        saved = checkpoint.latest(_NAME)
         if saved is None:
             return
         optimizer = self.model.optimizer
         # An optimizer has no variables to assign before it is built.
         if not optimizer.built:
             optimizer.build(self.model.trainable_variables)
-        self.model.load_weights(checkpoint.path(_WEIGHTS))
-        with np.load(checkpoint.path(_OPTIMIZER)) as values:
+        self.model.load_weights(saved / _WEIGHTS)
+        with np.load(saved / _OPTIMIZER) as values:
             for index, variable in enumerate(optimizer.variables):
                 variable.assign(values[str(index)])
-        self._epoch = int(json.loads(saved.read_text())["epoch"])
+        self._epoch = int(json.loads((saved / _EPOCH).read_text())["epoch"])
         # Where `fit` begins to count; keras.callbacks.BackupAndRestore sets the same.
         self.model._initial_epoch = self._epoch
 
@@ -73,12 +73,8 @@ class CheckpointCallback(keras.callbacks.Callback):
             str(index): keras.ops.convert_to_numpy(variable)
             for index, variable in enumerate(self.model.optimizer.variables)
         }
-        # Under another name first: if the node fails now, the last checkpoint is still intact.
-        new = {name: checkpoint.path(f"new.{name}") for name in (_WEIGHTS, _OPTIMIZER, _EPOCH)}
-        self.model.save_weights(new[_WEIGHTS], overwrite=True)
-        with Path(new[_OPTIMIZER]).open("wb") as file:
-            np.savez(file, **values)
-        new[_EPOCH].write_text(json.dumps({"epoch": epoch}))
-        # The epoch comes last: it must never be ahead of the weights.
-        for name, path in new.items():
-            os.replace(path, checkpoint.path(name))
+        with checkpoint.writing(_NAME) as folder:
+            folder.mkdir()
+            self.model.save_weights(folder / _WEIGHTS)
+            np.savez(folder / _OPTIMIZER, **values)
+            (folder / _EPOCH).write_text(json.dumps({"epoch": epoch}))

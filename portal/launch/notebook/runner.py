@@ -6,11 +6,11 @@ import os
 import shutil
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from ..checkpoint import find_checkpoints
 from ..errors import LaunchError, SessionError, StepError, hide_frames
 from ..import_name import IMPORT_NAME
 from ..rendezvous.network import LOOPBACK
@@ -26,6 +26,7 @@ from ..task.folders import create_folder
 from ..task.plan import Plan
 from .handle import Run
 from .progress_bar import ProgressBar
+from .resume import announce_resumed, copy_checkpoints, find_resumed
 from .runs import runs_of_session
 from .runs import show as show_text
 from .supervise import supervise
@@ -39,7 +40,7 @@ def run(
     results: Literal["first", "all"] = "first",
     show: Literal["first", "all"] = "first",
     wait: bool = True,
-    resume: bool = False,
+    resume: bool | str = False,
     hours: float | None = None,
     mpi: bool = False,
     **kwargs: Any,
@@ -61,8 +62,8 @@ def run(
         results: "first" returns what rank 0 returned, "all" a list with one result for each rank.
         show: "first" shows what rank 0 prints, "all" the lines of every rank with its number.
         wait: False returns a `Run` at once; the run outlives the session.
-        resume: True gives the function the checkpoints of its newest earlier run: see
-            `dsportal.checkpoint`.
+        resume: True gives the function a copy of the checkpoints of its newest earlier run, a
+            run's name or a part of it those of that run: see `dsportal.checkpoint`.
         hours: Time limit of a job of its own; None for the length of the session.
         mpi: True lets Horovod's ranks meet and average over MPI, started by `srun --mpi=pmix`,
             instead of over Gloo. Horovod has to be built with MPI.
@@ -89,18 +90,22 @@ def run(
     in_own_job = not wait or hours is not None or not fits_session(shape, session)
     call = make_call(train, args, kwargs)
     # What can be refused is refused before the folder is created.
-    checkpoint_dir = find_checkpoints(call_name(call)) if resume else None
+    resumed = find_resumed(resume, call_name(call))
     commands.check_srun()
     if mpi:
         check_mpi()
     returns_list = results == "all"
     plan = _plan(session, shape, call, returns_list=returns_list, in_own_job=in_own_job, mpi=mpi)
     folder = create_folder(call_name(call), datetime.now())
-    plan = plan.with_checkpoints(checkpoint_dir or folder.path / "checkpoints")
-    folder.write_plan(plan)
     try:
+        if resumed is not None:
+            show_text(announce_resumed(resumed))
+            plan = replace(plan, continues=resumed.id)
+            copy_checkpoints(resumed, folder)
+        folder.write_plan(plan)
         folder.write_call(call)
-    except LaunchError:
+    # An interrupt of the copy, too.
+    except BaseException:
         _forget(folder)
         raise
     if in_own_job:

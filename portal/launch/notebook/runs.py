@@ -25,11 +25,11 @@ class Runs(list[Run]):
         return "\n".join(f"{name:{width}}  {state:8}  {place}" for name, state, place in rows)
 
 
-def runs(n: int = N_SHOWN) -> Runs:
+def runs(n: int | None = N_SHOWN) -> Runs:
     """Return the newest runs of this user, from every session.
 
     Args:
-        n: Most runs to return.
+        n: Most runs to return; None for all.
 
     Returns:
         The runs, the newest first.
@@ -52,7 +52,7 @@ def attach(run_id: str | None = None) -> Run:
     Raises:
         LaunchError: If there is no such run, or several contain the part.
     """
-    found = [run for run in runs(n=sys.maxsize) if run_id is None or run_id in run.id]
+    found = [run for run in runs(n=None) if run_id is None or run_id in run.id]
     # A whole name may also be part of another one.
     exact = [run for run in found if run.id == run_id]
     if not found:

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from reprlib import Repr
 from typing import Any
@@ -55,6 +55,17 @@ class RunFolder:
         return self.name.split("-", 2)[-1].rpartition("-")[0]
 
     @property
+    def checkpoints(self) -> Path:
+        """Folder of what the function saves to resume from, whether it exists or not."""
+        return self.path / "checkpoints"
+
+    @property
+    def saved_s(self) -> float:
+        """When the newest checkpoint was saved, in seconds since 1970; 0 if there is none."""
+        # What a rank was writing when it was killed has a hidden name.
+        return max((each.stat().st_mtime for each in self.checkpoints.glob("[!.]*")), default=0.0)
+
+    @property
     def saved_mark(self) -> Path:
         """File that a rank leaves when it has saved a checkpoint and ends, to be resumed."""
         return self.path / "saved"
@@ -82,7 +93,9 @@ class RunFolder:
         values = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
         # JSON has no tuples.
         lists = {name: tuple(values.get(name, ())) for name in ("module_paths", "rank_start")}
-        return Plan(**{**values, **lists})
+        # Another version of the portal may have written more.
+        known = {each.name: values[each.name] for each in fields(Plan) if each.name in values}
+        return Plan(**{**known, **lists})
 
     def write_call(self, call: object) -> None:
         """Write a `call` that cloudpickle takes, functions by value if the notebook defines them.

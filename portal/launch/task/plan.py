@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +18,7 @@ class Plan:
         cores_per_node: Cores to ask srun for on each node.
         in_own_job: True if the run is a Slurm job, False if it is a step of the session.
         returns_list: True if the user wants the results of all ranks.
-        checkpoint_dir: Folder of the checkpoints; that of the earlier run if it is resumed.
+        continues: Name of the run whose checkpoints it has a copy of; empty for none.
         mpi: True if Horovod's ranks meet over MPI, False if over Gloo.
         rank_start: Start of the command of a rank in a container image, which lacks the run's
             folder; empty if ranks run in the Python that starts them.
@@ -34,14 +33,10 @@ class Plan:
     n_nodes: int = 1
     cores_per_node: int = 1
     in_own_job: bool = False
-    checkpoint_dir: str = ""
+    continues: str = ""
     returns_list: bool = False
     mpi: bool = False
     rank_start: tuple[str, ...] = ()
-
-    def with_checkpoints(self, folder: Path) -> Plan:
-        """Return the plan with a folder of checkpoints, which need not exist."""
-        return replace(self, checkpoint_dir=str(folder))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

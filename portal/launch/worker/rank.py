@@ -111,7 +111,7 @@ def _prepare(folder: RunFolder, plan: Plan, placement: Placement) -> progress.Re
             mpi=plan.mpi,
         )
     )
-    os.environ[CHECKPOINT_VARIABLE] = plan.checkpoint_dir
+    os.environ[CHECKPOINT_VARIABLE] = str(folder.checkpoints)
     os.environ[SAVED_VARIABLE] = str(folder.saved_mark)
     watch_for_warning()
     # One rank for each node is enough, and a single node needs no network.

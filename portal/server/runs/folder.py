@@ -66,7 +66,7 @@ class RunRecord:
         end: "done", "failed", "stopped" or "saved"; "" if it has not ended as far as is known.
         words: Its result, or why it failed; "" before.
         mlflow: Its run of MLflow, or None if it has none in a folder.
-        checkpoint_dir: Where it saves checkpoints, perhaps in the folder of an earlier run.
+        continues: Name of the run that it continues, or "".
     """
 
     name: str
@@ -80,7 +80,7 @@ class RunRecord:
     words: str
     progress: RunProgress | None
     mlflow: MlflowRun | None
-    checkpoint_dir: str
+    continues: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +119,7 @@ def read_record(folder: Path) -> RunRecord | None:
         words="" if end is None else _end_words(folder, end),
         progress=_read_progress(folder / "progress.json"),
         mlflow=_read_mlflow(folder / "mlflow.json"),
-        checkpoint_dir=str(plan.get("checkpoint_dir", "")),
+        continues=str(plan.get("continues", "")),
     )
 
 

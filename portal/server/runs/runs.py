@@ -120,17 +120,12 @@ class Runs:
 
         Raises:
             NoSuchRunError: If there is no such run.
-            RunError: If it has not ended, or a run that has not ended uses its checkpoints.
+            RunError: If it has not ended.
         """
         folder = self.folder(name)
         views = await self.list_runs(n=sys.maxsize)
-        going = [view for view in views if not view.is_over]
-        if any(view.record.name == name for view in going):
+        if any(view.record.name == name and not view.is_over for view in views):
             raise RunError(f"The run {name} has not ended. Stop it first.")
-        if any(Path(view.record.checkpoint_dir).is_relative_to(folder) for view in going):
-            raise RunError(
-                f"A run that has not ended was resumed from {name}. Stop that one first."
-            )
         self._ended.pop(name, None)
         self._sizes.pop(name, None)
         try:
@@ -141,7 +136,7 @@ class Runs:
     async def trim(self, most_bytes: int, n_kept: int) -> list[str]:
         """Remove the oldest runs as long as all folders together are larger than a limit.
 
-        Runs that have not ended, have a name or whose checkpoints are in use are kept.
+        Runs that have not ended or have a name are kept.
 
         Args:
             most_bytes: The limit; 0 for none.
@@ -154,7 +149,6 @@ class Runs:
             return []
         await asyncio.to_thread(self._measure_all, sys.maxsize)
         views = await self.list_runs(n=sys.maxsize)
-        used = {Path(view.record.checkpoint_dir).parent.name for view in views if not view.is_over}
         n_bytes = sum(view.size.n_bytes for view in views if view.size is not None)
         removed: list[str] = []
         for view in reversed(views[n_kept:]):
@@ -162,7 +156,7 @@ class Runs:
                 break
             name = view.record.name
             # Not what is lost, either: the home may be that of another cluster, too.
-            if not view.record.end or view.record.label or name in used or view.size is None:
+            if not view.record.end or view.record.label or view.size is None:
                 continue
             with suppress(RunError):
                 await self.remove(name)

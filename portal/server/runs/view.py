@@ -54,7 +54,7 @@ class RunView:
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
         values = asdict(self.record)
-        del values["end"], values["checkpoint_dir"]
+        del values["end"]
         size = {"n_bytes": None, "has_events": False} if self.size is None else asdict(self.size)
         own = {"state": self.state, "words": self.words, "nodes": self.nodes}
         return {**values, **own, **size, "is_over": self.is_over}

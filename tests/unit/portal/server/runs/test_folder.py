@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -34,7 +35,7 @@ PLAN = Plan(
 @pytest.fixture
 def folder(tmp_path: Path) -> RunFolder:
     folder = create_folder("train-digits", datetime(2026, 11, 23, 4, 5, 6), tmp_path)
-    folder.write_plan(PLAN.with_checkpoints(folder.path / "checkpoints"))
+    folder.write_plan(replace(PLAN, continues="20261120-203845-train-hyez"))
     return folder
 
 
@@ -55,7 +56,7 @@ def test_a_run_that_goes_on_has_a_shape_and_progress(folder: RunFolder) -> None:
     record = read(folder)
     assert (record.function, record.n_gpus, record.n_nodes) == ("train-digits", 4, 2)
     assert (record.job_id, record.end, record.words) == ("17", "", "")
-    assert record.checkpoint_dir == str(folder.path / "checkpoints")
+    assert record.continues == "20261120-203845-train-hyez"
     assert record.progress is not None
     progress = record.progress
     assert (progress.step, progress.n_steps, progress.images_per_s) == (3, 8, 120.5)

@@ -34,7 +34,7 @@ def record(*, job_id: str = "", end: str = "") -> RunRecord:
         words="",
         progress=None,
         mlflow=None,
-        checkpoint_dir="",
+        continues="",
     )
 
 
@@ -70,14 +70,12 @@ def test_without_slurm_nothing_is_known() -> None:
 
 @pytest.fixture
 def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runs:
-    """Two runs that Slurm does not know; the newer was resumed from the older."""
+    """Two runs that Slurm does not know."""
     monkeypatch.setattr(module, "_ask_slurm", answer_of(NOTHING))
     for name in (OLDER, NEWER):
         folder = tmp_path / "portal-runs" / name
         folder.mkdir(parents=True)
-        checkpoints = tmp_path / "portal-runs" / OLDER / "checkpoints"
-        plan = {"n_ranks": 1, "n_nodes": 1, "checkpoint_dir": str(checkpoints)}
-        (folder / "run.json").write_text(json.dumps(plan))
+        (folder / "run.json").write_text(json.dumps({"n_ranks": 1, "n_nodes": 1}))
     end = json.dumps({"status": 0})
     (tmp_path / "portal-runs" / OLDER / "end.json").write_text(end)
     return Runs(tmp_path)
@@ -112,10 +110,7 @@ def test_a_run_that_goes_on_is_not_removed(runs: Runs) -> None:
         asyncio.run(runs.remove(NEWER))
 
 
-def test_the_checkpoints_of_a_run_that_goes_on_are_not_removed(runs: Runs) -> None:
-    with pytest.raises(RunError, match="resumed from"):
-        asyncio.run(runs.remove(OLDER))
-    end_newer(runs)
+def test_a_run_that_has_ended_is_removed(runs: Runs) -> None:
     asyncio.run(runs.remove(OLDER))
     assert [path.name for path in runs.parent.iterdir()] == [NEWER]
 
@@ -176,7 +171,5 @@ def test_runs_with_a_name_are_kept(runs: Runs) -> None:
     assert trim(runs, 1) == []
 
 
-def test_neither_a_run_that_goes_on_nor_the_checkpoints_that_it_uses_are_removed(
-    runs: Runs,
-) -> None:
-    assert trim(runs, 1, n_kept=0) == []
+def test_a_run_that_goes_on_is_not_removed_for_room(runs: Runs) -> None:
+    assert trim(runs, 1, n_kept=0) == [OLDER]
