@@ -45,6 +45,16 @@ def die_on_rank_1():
     time.sleep(60)
 
 
+def exit_on_rank_1():
+    """Runs on a rank: rank 1 exits, and rank 0 fails because it has lost its peer."""
+    if os.environ["HOROVOD_RANK"] == "1":
+        Path("pid").write_text(f"{os.getpid()}\n")
+        os._exit(9)
+    while not Path("pid").exists() or _runs(int(Path("pid").read_text() or os.getpid())):
+        time.sleep(0.01)
+    raise ConnectionResetError("Connection reset by peer")
+
+
 def save_and_die(is_mortal):
     """Runs on a rank: counts epochs in its checkpoint, and is killed while it saves the second."""
     saved = checkpoint.latest("state")
@@ -112,6 +122,11 @@ def case_crash():
 def case_killed():
     """Rank 1 killed from outside."""
     return _failure(run, die_on_rank_1)
+
+
+def case_exit():
+    """Rank 1 exits, and rank 0 loses it."""
+    return _failure(run, exit_on_rank_1)
 
 
 def case_killed_while_saving():
@@ -247,14 +262,14 @@ def case_progress():
     """A training that says how far it is, in the session."""
     run(walk, 40)
     last = attach().progress
-    return {"step": last.step, "behind": last.behind, "loss": last.loss}
+    return {"step": last.step, "behind": last.behind, "rate": last.images_per_s}
 
 
 def case_own_job_progress():
     """The same on two nodes."""
     run(walk, 40, gpus=2, nodes=2)
     last = attach().progress
-    return {"step": last.step, "behind": last.behind, "loss": last.loss}
+    return {"step": last.step, "behind": last.behind, "rate": last.images_per_s}
 
 
 def case_progress_alone():

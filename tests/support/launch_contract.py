@@ -13,7 +13,7 @@ import pytest
 
 CASES = (
     *("results", "one_rank", "show_all", "logs", "crash", "killed", "interrupt", "interrupt_deaf"),
-    "killed_while_saving",
+    *("exit", "killed_while_saving"),
     *("long_lines", "unsendable_argument", "unsendable_result", "no_gpus", "uneven"),
     *("progress", "own_job_progress", "progress_alone"),
     *("script", "magic", "own_job", "own_job_crash", "own_job_interrupt", "detached"),
@@ -123,6 +123,13 @@ def test_the_first_line_of_a_resumed_run_says_which_run_it_continues(session):
 
     assert lines[at].startswith(f"Continues {outcome.value['first']} (failed, saved on ")
     assert lines[at + 1].startswith("1 rank on ")
+
+
+def test_a_rank_that_exits_is_named_and_not_the_one_that_lost_it(session):
+    failure = session.run_case("exit").value
+
+    assert failure["rank"] == 1
+    assert "exit code 9" in failure["text"]
 
 
 def test_the_interrupt_button_ends_every_rank_within_5_s(session):
@@ -243,12 +250,11 @@ def test_a_detached_run_is_found_again_with_its_output_and_result(session):
 
 @pytest.mark.parametrize("case", ["progress", "own_job_progress"])
 def test_the_cell_says_how_far_and_how_fast_all_ranks_are(session, case):
-    lines = [line for line in session.run_case(case).cell.splitlines() if "Step " in line]
+    lines = session.run_case(case).cell.splitlines()
+    last = next(line for line in lines if line.startswith("Done, "))
 
-    assert lines[-1].startswith("Step 40 of 40 (100%), ")
-    rate = float(re.search(r"([\d.,]+) images/s", lines[-1])[1].replace(",", ""))
-    assert 100 < rate < 240
-    assert "loss 0.0" in lines[-1]
+    assert re.fullmatch(r"Done, 40 steps in \d+ s, loss 0\.0\d+", last)
+    assert 100 < session.run_case(case).value["rate"] < 240
 
 
 @pytest.mark.parametrize("case", ["progress", "own_job_progress"])

@@ -16,9 +16,11 @@ _NO_PROGRAM = re.compile(
 )
 _NO_MPI = re.compile(r"Invalid MPI type|can not load PMIx library")
 _LOST = re.compile(r"srun: error: (?P<node>\S+): tasks? (?P<rank>\d+)[\d,-]*: (?P<how>.+)")
+# Libraries abort a rank that has lost its peer.
+_MAY_FOLLOW = "Aborted"
+# Once another rank has failed.
+_ENDED_BY_SLURM = {"Killed", "Terminated"}
 _NODE_FAILURE = re.compile(r"srun: error: Node failure on (?P<node>\S+)")
-# No consequence of another rank's failure: somebody, or the kernel for want of memory, did it.
-_KILLED = {"Killed", "Out Of Memory"}
 
 
 def explain_failure(
@@ -49,20 +51,27 @@ def explain_failure(
         said = explain_end(JobState.NODE_FAIL.name, away["node"])
         return StepError(f"{said} Logs: {folder.path}")
     lost = [match for match in map(_LOST.match, slurm_lines) if match]
-    # srun writes a line when a rank ends, so the first one ended first.
-    if failures and lost and lost[0]["how"].strip() in _KILLED:
-        killed = int(lost[0]["rank"])
-        if killed not in {failure.rank for failure in failures}:
-            return _lost_rank_error(folder, lost[0], n_ranks)
+    recorded = {failure.rank for failure in failures}
+    silent = [match for match in lost if int(match["rank"]) not in recorded]
+    # srun writes a line when a rank ends, so the first one ended first. If it recorded nothing,
+    # what the others recorded came of it.
+    is_first = bool(silent) and silent[0] is lost[0]
+    if failures and is_first and not lost[0]["how"].startswith(_MAY_FOLLOW):
+        return _lost_rank_error(folder, lost[0], n_ranks)
     if failures:
         # The first in time: the others may have failed because it did.
         failure = failures[0]
+        also = "".join(
+            f"\nRank {match['rank']} on {match['node']} ended without a traceback: {match['how']}."
+            for match in silent
+            if match["how"] not in _ENDED_BY_SLURM
+        )
         return _rank_error(
             folder,
             rank=failure.rank,
             n_ranks=n_ranks,
             node=failure.node,
-            how=failure.summary,
+            how=f"{failure.summary}{also}",
             traceback_text=failure.traceback_text,
         )
     # slurmstepd's error about a missing program may be in the rank's log, not among srun's lines.

@@ -11,7 +11,6 @@ from ..slurm import commands
 from ..slurm.messages import explain_end, explain_waiting
 from ..task.folder import RunFolder
 from ..task.interrupts import without_interrupts
-from ..task.plan import End
 from ..task.throughput import Throughput
 from .failure import explain_failure
 from .log_tail import LogTail
@@ -51,7 +50,7 @@ class Run:
         """One of waiting, running, done, failed, stopped, saved, lost; unknown without Slurm."""
         end = self.folder.read_end()
         if end is not None:
-            return _word(end)
+            return end.word
         if self.job_id is None:
             # A step of a session has no job of its own; its name is that of the run.
             names = commands.my_step_names()
@@ -62,7 +61,7 @@ class Run:
         if job.is_over:
             end = self.folder.read_end()
             # Read again: it may have been written since the first look.
-            return _word(end) if end is not None else "lost"
+            return end.word if end is not None else "lost"
         return "unknown" if job.state == "UNKNOWN" else "running"
 
     def __repr__(self) -> str:
@@ -207,7 +206,8 @@ class Run:
             now = time.monotonic()
             if now - asked_at >= ASK_SLURM_EVERY_S:
                 asked_at = now
-                bar.draw(self.progress)
+                if (pace := self.progress) is not None:
+                    bar.draw(pace)
                 said, is_over = self._report(said)
                 # The job may be over before its last files are visible here.
                 over_since = (over_since or now) if is_over else 0.0
@@ -215,7 +215,7 @@ class Run:
                     break
             time.sleep(POLL_S)
         tail.read(is_end=True)
-        bar.draw(self.progress, is_end=True)
+        bar.finish(self.progress, self.folder.read_end())
 
     def _report(self, said: str) -> tuple[str, bool]:
         # Shows news of the job; returns the last news and whether the job is over.
@@ -235,11 +235,3 @@ class Run:
 
     def _log_hint(self) -> str:
         return f"Logs: {self.folder.path}"
-
-
-def _word(end: End) -> str:
-    if end.is_saved:
-        return "saved"
-    if end.was_stopped:
-        return "stopped"
-    return "failed" if end.status else "done"

@@ -8,9 +8,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from ..task.plan import End
 from ..task.throughput import Throughput
 
 PRINT_EVERY_S = 10.0
+_BAR = '<progress{width} aria-label="Progress of the run" style="width:24em"></progress>'
 
 
 class ProgressBar:
@@ -34,24 +36,25 @@ class ProgressBar:
         self._clock = clock
         self._display: Any = None
         self._printed_at_s: float | None = None
-        self._printed = ""
 
-    def draw(self, pace: Throughput | None, *, is_end: bool = False) -> None:
-        """Show a pace; nothing if no rank has reported (None). `is_end`: nothing more follows."""
-        if pace is None:
-            return
+    def draw(self, pace: Throughput) -> None:
+        """Show a pace."""
+        now_s = self._clock()
         if self._is_page:
             self._draw_page(render_bar(pace))
-            return
-        now_s = self._clock()
-        if is_end or self._printed_at_s is None or now_s - self._printed_at_s >= PRINT_EVERY_S:
-            self._print(str(pace))
+        elif self._printed_at_s is None or now_s - self._printed_at_s >= PRINT_EVERY_S:
+            self._show(f"{pace}\n")
             self._printed_at_s = now_s
 
-    def _print(self, text: str) -> None:
-        if text != self._printed:
-            self._printed = text
-            self._show(f"{text}\n")
+    def finish(self, pace: Throughput | None, end: End | None) -> None:
+        """Show the last pace, if a rank has reported one, and how the ranks ended, if known."""
+        if pace is None:
+            return
+        done = "" if end is None else end.progress
+        if not self._is_page:
+            self._show(f"{done or pace}\n")
+        else:
+            self._draw_page(_full_bar(done) if done else render_bar(pace))
 
     def _draw_page(self, markup: str) -> None:
         # Scripts import this module, too, and need no IPython.
@@ -64,12 +67,16 @@ class ProgressBar:
             self._display.update(HTML(markup))
 
 
+def _full_bar(words: str) -> str:
+    return f"<div>{_BAR.format(width=' value=1')} {html.escape(words)}</div>"
+
+
 def render_bar(pace: Throughput) -> str:
     """Return the bar and its figures as HTML; several ranks get a line each, folded away."""
     words = html.escape(str(pace))
     # Without a value the browser shows that the end is not known.
     width = f' max="{pace.n_steps}" value="{pace.step}"' if pace.n_steps else ""
-    bar = f'<progress{width} aria-label="Progress of the run" style="width:24em"></progress>'
+    bar = _BAR.format(width=width)
     rows = "".join(
         f"<li>rank {rank}: {_rank_words(steps, silent_s)}</li>"
         for rank, (steps, silent_s) in enumerate(zip(pace.behind, pace.silent_s, strict=True))

@@ -23,7 +23,7 @@ class ThroughputReader:
         store: The store of the run.
         folder: Folder of the run.
         n_ranks: Ranks of the run.
-        on_pace: Takes each new pace, and whether it is the last; called from a thread of its own.
+        on_pace: Takes each new pace; called from a thread of its own.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class ThroughputReader:
         store: Store,
         folder: RunFolder,
         n_ranks: int,
-        on_pace: Callable[[Throughput, bool], object],
+        on_pace: Callable[[Throughput], object],
     ) -> None:
         self._store = store
         self._folder = folder
@@ -55,11 +55,11 @@ class ThroughputReader:
 
     def _read_on(self) -> None:
         while not self._over.wait(SEND_EVERY_S):
-            self._read(is_end=False)
+            self._read()
         # Once more: ranks send their last report when they are done.
-        self._read(is_end=True)
+        self._read()
 
-    def _read(self, *, is_end: bool) -> None:
+    def _read(self) -> None:
         for key, (heard_at_s, value) in self._store.received(SCOPE).items():
             # Ranks run the user's code, so a report may be anything.
             with suppress(ValueError):
@@ -70,4 +70,4 @@ class ThroughputReader:
         # Progress must not end a training: a full disk ends it only if the training itself writes.
         with suppress(OSError):
             self._folder.write_throughput(pace)
-        self._on_pace(pace, is_end)
+        self._on_pace(pace)

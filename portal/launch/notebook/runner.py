@@ -194,7 +194,7 @@ def _run_step(folder: RunFolder, plan: Plan, session: SessionAllocation, *, n_sh
     _warn_of_others(session.job_id, folder.name)
     bar = ProgressBar(show_text)
     try:
-        supervise(
+        end = supervise(
             folder,
             plan,
             job_id=session.job_id,
@@ -202,12 +202,13 @@ def _run_step(folder: RunFolder, plan: Plan, session: SessionAllocation, *, n_sh
             host=LOOPBACK,
             shown=range(n_shown),
             show=show_text,
-            on_pace=lambda pace, is_end: bar.draw(pace, is_end=is_end),
+            on_pace=bar.draw,
         )
     except BaseException as error:
         show_text("Stopped: all ranks have been ended.\n")
         hide_frames(error)
         raise
+    bar.finish(folder.read_throughput(), end)
     return Run(folder, None, show_text).result()
 
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from io import BytesIO
 
 from ..import_name import IMPORT_NAME
@@ -35,7 +37,7 @@ def supervise(
     shown: Sequence[int],
     show: Callable[[str], object],
     on_start: Callable[[JobStep], object] = lambda step: None,
-    on_pace: Callable[[Throughput, bool], object] = lambda pace, is_end: None,
+    on_pace: Callable[[Throughput], object] = lambda pace: None,
     may_leave_out: bool = True,
 ) -> End:
     """Run the ranks to their end.
@@ -49,8 +51,8 @@ def supervise(
         shown: Ranks whose output is shown.
         show: Takes text to show.
         on_start: Called once with the running step.
-        on_pace: Takes the ranks' progress, once a second if they report any, and whether it is the
-            last; called from another thread.
+        on_pace: Takes the ranks' progress, once a second if they report any; called from another
+            thread.
         may_leave_out: True to leave out part of very long output.
 
     Returns:
@@ -70,6 +72,7 @@ def supervise(
         command=[*(plan.rank_start or _OWN_RANK_START), str(folder.path)],
     )
     log_paths = [folder.log_path(rank) for rank in range(plan.n_ranks)]
+    began_s = time.monotonic()
     with (
         # The store opens first and closes last: ranks and the reader of their progress need it.
         Store(host) as store,
@@ -94,17 +97,20 @@ def supervise(
                 output.feed(line)
             # The interrupt matters more than a record that cannot be written, as on a full disk.
             with suppress(OSError):
-                _note(folder, End(status=1, was_stopped=True))
+                _note(folder, End(status=1, was_stopped=True), began_s)
             raise
         lines = tuple(output.slurm_lines)
-    return _note(folder, End(status=status, slurm_lines=lines))
+    return _note(folder, End(status=status, slurm_lines=lines), began_s)
 
 
-def _note(folder: RunFolder, end: End) -> End:
+def _note(folder: RunFolder, end: End, began_s: float) -> End:
+    end = replace(end, seconds=time.monotonic() - began_s)
     # Ranks that end after saving exit with a status other than 0: only the mark tells.
     if folder.saved_mark.exists():
-        end = End(status=end.status, is_saved=True, slurm_lines=end.slurm_lines)
+        end = replace(end, is_saved=True, was_stopped=False)
     elif end.status and folder.stop_mark.exists():
-        end = End(status=end.status, was_stopped=True, slurm_lines=end.slurm_lines)
+        end = replace(end, was_stopped=True)
+    if end.word == "done" and (pace := folder.read_throughput()) is not None:
+        end = replace(end, progress=pace.done(end.seconds))
     folder.write_end(end)
     return end

@@ -66,9 +66,22 @@ class End:
         was_stopped: True if the ranks were told to end.
         is_saved: True if the function saved a checkpoint and ended, to be resumed.
         slurm_lines: What srun itself printed.
+        seconds: How long the ranks ran; 0 if they were not started.
+        progress: What they reported, if they have done their work, such as "Done, 8 steps in 31 s".
     """
 
     status: int
     was_stopped: bool = False
     is_saved: bool = False
     slurm_lines: tuple[str, ...] = ()
+    seconds: float = 0
+    progress: str = ""
+
+    @property
+    def word(self) -> str:
+        """One of done, failed, stopped and saved."""
+        if self.is_saved:
+            return "saved"
+        if self.was_stopped:
+            return "stopped"
+        return "failed" if self.status else "done"

@@ -69,6 +69,20 @@ class Throughput:
             parts.append(lag)
         return ", ".join(parts)
 
+    def done(self, seconds: float) -> str:
+        """Return the words for ranks that have done their work in so many seconds."""
+        # The last step of a loop that counts from 0 is one less.
+        if not self.n_steps:
+            work = f"step {self.step}"
+        elif self.step >= self.n_steps - 1:
+            work = f"{self.n_steps} step{'' if self.n_steps == 1 else 's'}"
+        else:
+            work = f"step {self.step} of {self.n_steps}"
+        minutes = f"{seconds / 60:.0f} min" if seconds < 2 * 3600 else f"{seconds / 3600:.1f} h"
+        time = f"{seconds:.0f} s" if seconds < 100 else minutes
+        loss = "" if self.loss is None else f", loss {self.loss:.4g}"
+        return f"Done, {work} in {time}{loss}"
+
     def lag(self) -> str:
         """Return a phrase about the rank that holds up the others; empty for a single rank."""
         if len(self.behind) < 2:

@@ -24,7 +24,7 @@ from typing import SupportsFloat
 from ..errors import LaunchError
 from ..rendezvous.client import StoreClient
 from ..task.throughput import Sample
-from .training_log import TrainingLog
+from .training_log import TrainingLog, number_of
 
 SCOPE = "progress"
 SEND_EVERY_S = 1.0
@@ -67,7 +67,7 @@ class Reporter:
         before = self._sample
         kept = None if before is None else before.loss
         if loss is not None and now_s - self._asked_loss_at_s >= SEND_EVERY_S:
-            kept, self._asked_loss_at_s = float(loss), now_s
+            kept, self._asked_loss_at_s = number_of(loss), now_s
         done = before.step if before is not None else 0
         with self._lock:
             if before is None:

@@ -13,6 +13,17 @@ from .tensorboard_log import TensorBoardLog
 LOG_EVERY_S = 1.0
 
 
+def number_of(loss: SupportsFloat) -> float:
+    """Return a loss, of whatever framework, as a number.
+
+    PyTorch warns of `float` if the loss has a gradient, numpy if it is an array of one element.
+    """
+    if not hasattr(loss, "item") and hasattr(loss, "numpy"):
+        # TensorFlow's tensors and variables.
+        loss = loss.numpy()
+    return float(loss.item() if hasattr(loss, "item") else loss)
+
+
 class TrainingLog:
     """Logs `loss` and `images_per_s` once a second to whatever the training has opened.
 
@@ -53,7 +64,7 @@ class TrainingLog:
             try:
                 if log.is_open():
                     if loss is not None and "loss" not in metrics:
-                        metrics["loss"] = float(loss)
+                        metrics["loss"] = number_of(loss)
                     log.write(metrics, self._n_steps)
             except Exception as error:
                 log.failure.tell(str(error) or type(error).__name__)

@@ -131,7 +131,9 @@ class RunsPanel extends Requests {
       parts.push(text('p', run.function, 'small'));
     }
     parts.push(text('p', `${place}${job}. Started ${started}${size}.`, 'small'));
-    if (run.progress && run.state === 'running') {
+    if (run.done) {
+      parts.push(this.barOf({ step: 1, n_steps: 1 }), text('p', run.done, 'small'));
+    } else if (run.progress && run.state === 'running') {
       parts.push(this.barOf(run.progress), text('p', this.progressWords(run)));
     } else if (run.progress) {
       parts.push(text('p', this.progressWords(run), 'small'));

@@ -65,6 +65,8 @@ class RunRecord:
         job_id: Its own Slurm job, or "" if it belongs to a session.
         end: "done", "failed", "stopped" or "saved"; "" if it has not ended as far as is known.
         words: Its result, or why it failed; "" before.
+        seconds: How long its ranks ran; 0 before their end.
+        done: What they reported, if they have done their work, such as "Done, 8 steps in 31 s".
         mlflow: Its run of MLflow, or None if it has none in a folder.
         continues: Name of the run that it continues, or "".
     """
@@ -78,6 +80,8 @@ class RunRecord:
     job_id: str
     end: str
     words: str
+    seconds: float
+    done: str
     progress: RunProgress | None
     mlflow: MlflowRun | None
     continues: str
@@ -117,6 +121,8 @@ def read_record(folder: Path) -> RunRecord | None:
         job_id=str((_read_json(folder / "job.json") or {}).get("job_id", "")),
         end="" if end is None else _end_word(end),
         words="" if end is None else _end_words(folder, end),
+        seconds=0.0 if end is None else float(end.get("seconds") or 0),
+        done="" if end is None else str(end.get("progress") or ""),
         progress=_read_progress(folder / "progress.json"),
         mlflow=_read_mlflow(folder / "mlflow.json"),
         continues=str(plan.get("continues", "")),

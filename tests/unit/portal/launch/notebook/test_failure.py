@@ -53,17 +53,37 @@ def test_a_rank_that_left_no_traceback_is_named_by_slurm(folder, line, rank, how
     assert "epoch 3" in str(error)
 
 
-def test_a_rank_that_was_killed_is_named_not_those_that_lost_it(folder):
+@pytest.mark.parametrize(
+    "how",
+    [
+        *("Killed", "Out Of Memory", "Terminated", "Segmentation fault (core dumped)"),
+        *("Exited with exit code 9", "Exited with exit code 1", "Bus error", "Illegal instruction"),
+    ],
+)
+def test_a_rank_that_ended_is_named_not_those_that_lost_it(folder, how):
     folder.write_failure(failure(0, 12.5, "RuntimeError: Connection reset by peer"))
     lines = [
-        "srun: error: node02: task 1: Killed",
+        f"srun: error: node02: task 1: {how}",
         "srun: error: node01: task 0: Exited with exit code 1",
     ]
     error = explain_failure(folder, n_ranks=2, status=137, slurm_lines=lines)
 
     assert isinstance(error, RankError)
     assert (error.rank, error.node) == (1, "node02")
-    assert "The process ended without a traceback: Killed." in str(error)
+    assert f"The process ended without a traceback: {how}." in str(error)
+
+
+@pytest.mark.parametrize("how", ["Exited with exit code 9", "Aborted (core dumped)"])
+def test_where_it_is_not_clear_who_ended_first_both_are_named(folder, how):
+    folder.write_failure(failure(0, 12.5, "RuntimeError: Connection reset by peer"))
+    lines = [
+        "srun: error: node01: task 0: Exited with exit code 1",
+        f"srun: error: node02: task 1: {how}",
+    ]
+    error = explain_failure(folder, n_ranks=2, status=9, slurm_lines=lines)
+
+    assert error.rank == 0
+    assert f"Rank 1 on node02 ended without a traceback: {how}." in str(error)
 
 
 @pytest.mark.parametrize(
@@ -82,6 +102,7 @@ def test_a_rank_that_failed_before_another_was_ended_is_named(folder, lines):
     assert isinstance(error, RankError)
     assert error.rank == 0
     assert "no such label" in str(error)
+    assert "Killed" not in str(error)
 
 
 def test_a_node_that_failed_is_named_not_the_ranks_that_lost_it(folder):

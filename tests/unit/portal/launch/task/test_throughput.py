@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from portal.launch.notebook.progress_bar import ProgressBar, render_bar
+from portal.launch.task.plan import End
 from portal.launch.task.throughput import Sample, Throughput, ThroughputMeter, sample_of_bytes
 
 
@@ -90,9 +93,50 @@ def test_where_there_is_no_page_a_line_is_printed_now_and_then_and_at_the_end():
     for step in range(25):
         now_s[0] = float(step)
         bar.draw(pace_of((0, step, 1.0), n_ranks=1))
-    bar.draw(pace_of((0, 25, 1.0), n_ranks=1), is_end=True)
+    bar.finish(pace_of((0, 25, 1.0), n_ranks=1), End(status=1))
 
     assert [line.split()[1] for line in shown] == ["0", "10", "20", "25"]
+
+
+@pytest.mark.parametrize(
+    ("step", "n_steps", "words"),
+    [
+        (8, 8, "Done, 8 steps in 31 s, loss 0.5"),
+        # A loop that counts from 0.
+        (7, 8, "Done, 8 steps in 31 s, loss 0.5"),
+        (5, 8, "Done, step 5 of 8 in 31 s, loss 0.5"),
+        (5, 0, "Done, step 5 in 31 s, loss 0.5"),
+    ],
+)
+def test_the_bar_of_a_run_that_is_done_is_full(step, n_steps, words):
+    meter = ThroughputMeter(1)
+    meter.feed(0, Sample(step=step, n_steps=n_steps, images_per_s=50, loss=0.5), 1.0)
+    pace = meter.pace(2.0)
+    end = End(status=0, progress=pace.done(31.4))
+    shown: list[str] = []
+    ProgressBar(shown.append, is_page=False).finish(pace, end)
+    page = drawn_on_a_page(lambda bar: bar.finish(pace, end))
+
+    assert shown == [f"{words}\n"]
+    assert "<progress value=1 " in page[-1]
+    assert words in page[-1]
+
+
+@pytest.mark.parametrize("end", [None, End(status=1), End(status=75, is_saved=True)])
+def test_the_bar_of_a_run_that_is_not_done_stays_where_it_was(end):
+    page = drawn_on_a_page(lambda bar: bar.finish(pace_of((0, 25, 1.0), n_ranks=1), end))
+
+    assert 'max="100" value="25"' in page[-1]
+
+
+def drawn_on_a_page(draw: Callable[[ProgressBar], None]) -> list[str]:
+    drawn: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "IPython.display.display", lambda page, *, display_id: drawn.append(page.data)
+        )
+        draw(ProgressBar(print, is_page=True))
+    return drawn
 
 
 def test_a_page_gets_one_bar_that_moves(monkeypatch):

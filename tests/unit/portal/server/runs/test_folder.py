@@ -69,6 +69,12 @@ def test_a_run_that_is_done_has_its_result_in_words(folder: RunFolder) -> None:
     assert (read(folder).end, read(folder).words) == ("done", "{'accuracy': 0.98}")
 
 
+def test_a_run_that_is_done_says_how_long_it_took(folder: RunFolder) -> None:
+    assert read(folder).done == ""
+    folder.write_end(End(status=0, seconds=31.4, progress="Done, 8 steps in 31 s"))
+    assert (read(folder).seconds, read(folder).done) == (31.4, "Done, 8 steps in 31 s")
+
+
 def test_a_long_result_is_shortened(folder: RunFolder) -> None:
     folder.write_result(0, list(range(100_000)))
     folder.write_end(End(status=0))

@@ -35,6 +35,8 @@ def record(*, job_id: str = "", end: str = "") -> RunRecord:
         progress=None,
         mlflow=None,
         continues="",
+        seconds=0.0,
+        done="",
     )
 
 
