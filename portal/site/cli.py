@@ -24,6 +24,7 @@ def add_commands(commands: Any) -> None:
     _add_check(commands)
     _add_operations(commands)
     _add_users(commands)
+    _add_usage(commands)
     _add_parts(commands)
     _add_install_launcher(commands)
 
@@ -71,6 +72,32 @@ def _add_users(commands: Any) -> None:
     remove.set_defaults(run=_with_people("remove_user"))
     for parser in (everybody, remove):
         _add_settings(parser)
+
+
+def _add_usage(commands: Any) -> None:
+    usage = commands.add_parser(
+        "usage", help="GPU hours of a period by group and user, from Slurm's accounting"
+    )
+    usage.add_argument(
+        "--since", default="", metavar="DATE", help="such as 2026-11-01 (default: this month)"
+    )
+    usage.add_argument(
+        "--until", default="", metavar="DATE", help="before this day (default: until now)"
+    )
+    usage.add_argument(
+        "--by",
+        choices=("group", "account"),
+        default="group",
+        help="UNIX group of the job, or account of Slurm (default: %(default)s)",
+    )
+    usage.add_argument("--json", action="store_true", help="print JSON")
+    usage.set_defaults(run=_run_usage)
+
+
+def _run_usage(arguments: argparse.Namespace) -> int:
+    from portal.site.commands.usage import show_usage
+
+    return show_usage(arguments)
 
 
 # Modules of commands are imported when one runs, so that --help loads none of them.

@@ -11,7 +11,10 @@ from spawner.slurm.jobs import NAME_PREFIX
 from spawner.slurm.listing import Sacct
 from spawner.slurm.states import JobState, parse_state
 
-ALLOCATIONS = Sacct(("JobIDRaw", "Start", "End", "AllocTRES", "State", "JobName"))
+_FIELDS = ("Start", "End", "AllocTRES", "State", "JobName")
+ALLOCATIONS = Sacct(("JobIDRaw", *_FIELDS))
+# Those of everybody, with their owners.
+OWNED_ALLOCATIONS = Sacct(("JobIDRaw", "User", "Group", "Account", *_FIELDS))
 _N_GPUS = re.compile(r"(?:^|,)gres/gpu=([0-9]+)(?=,|$)")
 _N_TYPED_GPUS = re.compile(r"(?:^|,)gres/gpu:[^=,]+=([0-9]+)(?=,|$)")
 _SECONDS_PER_HOUR = 3600
@@ -36,6 +39,20 @@ class Allocation:
     is_session: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owner:
+    """Whose a job is.
+
+    Attributes:
+        group: UNIX group that the job ran with.
+        account: Account of Slurm that it is charged to.
+    """
+
+    user: str
+    group: str
+    account: str
+
+
 def parse_allocations(text: str, mark: str) -> list[Allocation]:
     """Return the allocations in the output of sacct.
 
@@ -48,21 +65,38 @@ def parse_allocations(text: str, mark: str) -> list[Allocation]:
         sacct(1), AllocTRES, Slurm 22.05 to 25.11. A job is listed as
         "gres/gpu=2", as "gres/gpu:v100=2", or as both, by AccountingStorageTRES.
     """
-    allocations = []
-    for job_id, start, end, tres, state, name in ALLOCATIONS.rows(text, mark):
-        starts_at, n_gpus = _parse_time(start), _parse_gpus(tres)
-        is_session = name.startswith(NAME_PREFIX)
-        if job_id.isdecimal() and starts_at is not None and (n_gpus or is_session):
-            allocations.append(
-                Allocation(
-                    starts_at=starts_at,
-                    ends_at=_parse_time(end),
-                    n_gpus=n_gpus,
-                    state=parse_state(state),
-                    is_session=is_session,
-                )
-            )
-    return allocations
+    rows = (_read(*row) for row in ALLOCATIONS.rows(text, mark))
+    return [allocation for allocation in rows if allocation is not None]
+
+
+def parse_owned_allocations(text: str, mark: str) -> list[tuple[Owner, Allocation]]:
+    """Return the allocations in the output of sacct with their owners.
+
+    `text` has lines of `OWNED_ALLOCATIONS`; else as `parse_allocations`.
+
+    Source:
+        As for `parse_allocations`.
+    """
+    found = []
+    for job_id, user, group, account, *fields in OWNED_ALLOCATIONS.rows(text, mark):
+        allocation = _read(job_id, *fields)
+        if allocation is not None:
+            found.append((Owner(user=user, group=group, account=account), allocation))
+    return found
+
+
+def _read(job_id: str, start: str, end: str, tres: str, state: str, name: str) -> Allocation | None:
+    starts_at, n_gpus = _parse_time(start), _parse_gpus(tres)
+    is_session = name.startswith(NAME_PREFIX)
+    if not job_id.isdecimal() or starts_at is None or not (n_gpus or is_session):
+        return None
+    return Allocation(
+        starts_at=starts_at,
+        ends_at=_parse_time(end),
+        n_gpus=n_gpus,
+        state=parse_state(state),
+        is_session=is_session,
+    )
 
 
 def gpu_hours(allocations: Iterable[Allocation], *, since: datetime, until: datetime) -> float:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import grp
 import json
+import pwd
 import sqlite3
 import subprocess
+import time
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +98,28 @@ def test_while_drained_no_session_starts_and_open_ones_go_on(token: str) -> None
     dsportal("undrain")
     assert "New disks until noon." not in home_page(), "what a drain says ends with it"
     assert requests.get(health.url, timeout=30).json()["takes_sessions"] is True
+
+
+def test_gpu_hours_of_everybody_are_those_of_slurm(token: str) -> None:
+    since = f"{datetime.now():%Y-%m-%dT%H:%M:%S}"
+    start(token).raise_for_status()
+    eventually(lambda: state_of(USER) == "running", timeout_s=90)
+    began = time.monotonic()
+
+    def rows(by: str) -> list[dict[str, Any]]:
+        said = dsportal("usage", "--since", since, "--by", by, "--json")
+        return [one for one in json.loads(said.stdout)["rows"] if one["user"] == USER]
+
+    # sacct has whole seconds.
+    eventually(lambda: time.monotonic() - began > 3 and rows("group"), timeout_s=30)
+    (row,) = rows("group")
+    passed_h = (time.monotonic() - began) / 3600
+    assert passed_h / 2 < row["gpu_hours"] == row["gpu_hours_in_sessions"] < passed_h + 90 / 3600
+    assert row["group"] == grp.getgrgid(pwd.getpwnam(USER).pw_gid).gr_name
+    assert row["jobs"] == 1
+    assert rows("account")[0]["gpu_hours"] >= row["gpu_hours"]
+    table = dsportal("usage", "--since", since)
+    assert f"{row['group']:<20}{USER:<20}" in table.stdout
 
 
 def test_health_tells_strangers_nothing_and_the_rest_is_closed_to_users(token: str) -> None:

@@ -1,0 +1,175 @@
+"""The command `dsportal usage`: GPU hours of a period by group and user, as Slurm recorded them."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+
+from spawner.client.command import query
+from spawner.errors import SiteError
+from spawner.slurm.listing import new_mark
+from spawner.slurm.usage import (
+    OWNED_ALLOCATIONS,
+    Allocation,
+    Owner,
+    gpu_hours,
+    parse_owned_allocations,
+)
+
+# sacct reads a month of everybody's jobs from the database.
+TIMEOUT_S = 300.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What one user held in a period, under one group or account.
+
+    Attributes:
+        group: UNIX group, or account of Slurm.
+        gpu_hours: Hours times GPUs, allocated, whether busy or not.
+        gpu_hours_in_sessions: Those of them in sessions of a portal.
+        jobs: Jobs that held a GPU.
+    """
+
+    group: str
+    user: str
+    gpu_hours: float
+    gpu_hours_in_sessions: float
+    jobs: int
+
+
+def show_usage(arguments: argparse.Namespace) -> int:
+    """Print the GPU hours of a period.
+
+    Args:
+        arguments: With `since`, `until`, `by` ("group" or "account") and `json`.
+
+    Returns:
+        0.
+
+    Raises:
+        SiteError: If the period is none, or this is not run by root, who sees everybody's jobs.
+        SlurmError: If accounting does not answer, or the cluster keeps none.
+    """
+    if os.geteuid() != 0:
+        raise SiteError("Run this as root: Slurm may show others only their own jobs.")
+    since, until = read_period(arguments.since, arguments.until, datetime.now())
+    held = asyncio.run(_read(since, until))
+    rows = sum_up(held, since=since, until=until, by=arguments.by)
+    if arguments.json:
+        period = {"since": f"{since:%Y-%m-%dT%H:%M}", "until": f"{until:%Y-%m-%dT%H:%M}"}
+        print(
+            json.dumps({**period, "by": arguments.by, "rows": [asdict(r) for r in rows]}, indent=1)
+        )
+    else:
+        print(usage_text(rows, since=since, until=until, by=arguments.by))
+    return 0
+
+
+def read_period(since: str, until: str, now: datetime) -> tuple[datetime, datetime]:
+    """Return the period that two texts name, in this host's time zone, as Slurm prints times.
+
+    Empty texts stand for the first of this month, and for `now`.
+
+    Raises:
+        SiteError: If one is no date, or the period ends before it begins.
+    """
+    first = now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    begin, end = _read_moment(since, first), _read_moment(until, now)
+    end = min(end, now)
+    if begin >= end:
+        raise SiteError(
+            f"Nothing was held between {begin:%Y-%m-%d %H:%M} and {end:%Y-%m-%d %H:%M}:"
+            " give a --since that is past, and an --until after it."
+        )
+    return begin, end
+
+
+def _read_moment(text: str, default: datetime) -> datetime:
+    if not text:
+        return default
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise SiteError(
+            f"{text!r} is no date. Write it as 2026-11-01 or 2026-11-01T18:00."
+        ) from error
+    if moment.tzinfo is not None:
+        moment = moment.astimezone().replace(tzinfo=None)
+    return moment
+
+
+async def _read(since: datetime, until: datetime) -> list[tuple[Owner, Allocation]]:
+    mark = new_mark()
+    argv = (
+        # --duplicates: a job that was requeued held its GPUs in each of its runs.
+        *("sacct", *OWNED_ALLOCATIONS.options(mark), "--duplicates", "--allusers"),
+        f"--starttime={since:%Y-%m-%dT%H:%M:%S}",
+        # sacct takes whole seconds, and the last one counts, too.
+        f"--endtime={until + timedelta(seconds=1):%Y-%m-%dT%H:%M:%S}",
+    )
+    return parse_owned_allocations((await query(argv, timeout_s=TIMEOUT_S)).stdout, mark)
+
+
+def sum_up(
+    held: Iterable[tuple[Owner, Allocation]], *, since: datetime, until: datetime, by: str
+) -> list[Usage]:
+    """Return the usage of each user, by group or account and then the most first.
+
+    Args:
+        held: All allocations that may overlap the period; those without a GPU are skipped.
+        since: Beginning of the period.
+        until: Its end; what still runs counts up to it.
+        by: "group" or "account".
+    """
+    of: dict[tuple[str, str], list[Allocation]] = {}
+    for owner, allocation in held:
+        if allocation.n_gpus:
+            name = owner.account if by == "account" else owner.group
+            of.setdefault((name, owner.user), []).append(allocation)
+    rows = [
+        Usage(
+            group=group,
+            user=user,
+            gpu_hours=round(gpu_hours(jobs, since=since, until=until), 3),
+            gpu_hours_in_sessions=round(
+                gpu_hours((j for j in jobs if j.is_session), since=since, until=until), 3
+            ),
+            jobs=len(jobs),
+        )
+        for (group, user), jobs in of.items()
+    ]
+    return sorted(rows, key=lambda row: (row.group, -row.gpu_hours, row.user))
+
+
+def usage_text(rows: list[Usage], *, since: datetime, until: datetime, by: str) -> str:
+    """Return a table for a terminal, with a sum for each group or account and for all."""
+    period = f"{since:%Y-%m-%d %H:%M} to {until:%Y-%m-%d %H:%M}"
+    if not rows:
+        return (
+            f"Slurm knows of no job that held a GPU, {period}. It records GPUs only if"
+            " AccountingStorageTRES in slurm.conf has gres/gpu: dsportal check --only accounting."
+        )
+    lines = [
+        f"GPU hours, {period}; allocated, whether busy or not",
+        f"{by:<20}{'user':<20}{'GPU hours':>12}{'in sessions':>13}{'jobs':>8}",
+    ]
+    groups = dict.fromkeys(row.group for row in rows)
+    for group in groups:
+        own = [row for row in rows if row.group == group]
+        lines += [_line(row.group, row.user, [row]) for row in own]
+        lines += [_line(group, "all", own)] if len(own) > 1 else []
+    lines += [_line("all", "all", rows)] if len(groups) > 1 else []
+    return "\n".join(lines)
+
+
+def _line(group: str, user: str, rows: list[Usage]) -> str:
+    hours = sum(row.gpu_hours for row in rows)
+    in_sessions = sum(row.gpu_hours_in_sessions for row in rows)
+    n_jobs = sum(row.jobs for row in rows)
+    return f"{group:<20}{user:<20}{hours:>12.2f}{in_sessions:>13.2f}{n_jobs:>8}"

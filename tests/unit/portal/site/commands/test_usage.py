@@ -1,0 +1,82 @@
+"""GPU hours by group and user: the period, the sums, and what is said where there is nothing."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+
+from portal.site.commands.usage import Usage, read_period, sum_up, usage_text
+from spawner.errors import SiteError
+from spawner.slurm.usage import parse_owned_allocations
+
+NOW = datetime(2026, 11, 20, 12)
+# A session, a job before and into the period, one that runs, one without a GPU, one that waits, and
+# a name that looks like another line.
+SACCT = """\
+1|ada|science|vision|2026-11-02T00:00:00|2026-11-02T02:00:00|cpu=8,gres/gpu=2|COMPLETED|dsportal-1
+2|ada|science|speech|2026-10-31T23:00:00|2026-11-01T01:00:00|gres/gpu:v100=4|COMPLETED|train
+3|grace|science|vision|2026-11-20T11:30:00|Unknown|gres/gpu=1|RUNNING|train
+4|linus|physics|vision|2026-11-02T00:00:00|2026-11-03T00:00:00|cpu=8|COMPLETED|train
+5|linus|physics|vision|Unknown|Unknown|gres/gpu=4|PENDING|train
+6|linus|physics|vision|2026-11-02T00:00:00|2026-11-02T00:30:00|gres/gpu=1|FAILED|train
+x|ada|physics|vision|2026-11-02T00:00:00|2026-11-09T00:00:00|gres/gpu=8|COMPLETED|train
+"""
+
+
+def rows_of(by: str) -> list[Usage]:
+    held = parse_owned_allocations(SACCT, "|")
+    return sum_up(held, since=datetime(2026, 11, 1), until=NOW, by=by)
+
+
+def test_hours_are_those_within_the_period_by_group_with_the_most_first() -> None:
+    assert [
+        (r.group, r.user, r.gpu_hours, r.gpu_hours_in_sessions, r.jobs) for r in rows_of("group")
+    ] == [
+        ("physics", "linus", 0.5, 0, 1),
+        ("science", "ada", 8.0, 4.0, 2),
+        ("science", "grace", 0.5, 0, 1),
+    ]
+
+
+def test_one_user_has_a_row_for_each_account() -> None:
+    assert [(r.group, r.user, r.gpu_hours) for r in rows_of("account")] == [
+        ("speech", "ada", 4.0),
+        ("vision", "ada", 4.0),
+        ("vision", "grace", 0.5),
+        ("vision", "linus", 0.5),
+    ]
+
+
+def test_the_table_has_a_sum_for_each_group_and_for_all() -> None:
+    lines = usage_text(rows_of("group"), since=datetime(2026, 11, 1), until=NOW, by="group")
+
+    assert [line.split() for line in lines.splitlines()[2:]] == [
+        ["physics", "linus", "0.50", "0.00", "1"],
+        ["science", "ada", "8.00", "4.00", "2"],
+        ["science", "grace", "0.50", "0.00", "1"],
+        ["science", "all", "8.50", "4.00", "3"],
+        ["all", "all", "9.00", "4.00", "4"],
+    ]
+
+
+def test_nothing_is_not_said_to_be_nothing_used() -> None:
+    assert "AccountingStorageTRES" in usage_text([], since=NOW, until=NOW, by="group")
+
+
+def test_a_period_is_this_month_unless_it_is_named() -> None:
+    assert read_period("", "", NOW) == (datetime(2026, 11, 1), NOW)
+    assert read_period("2026-10-01", "2026-11-01", NOW) == (
+        datetime(2026, 10, 1),
+        datetime(2026, 11, 1),
+    )
+    # What lies ahead has not been held.
+    assert read_period("2026-11-01", "2026-12-01", NOW)[1] == NOW
+
+
+@pytest.mark.parametrize(
+    ("since", "until"), [("last week", ""), ("2026-11-21", ""), ("2026-11-02", "2026-11-01")]
+)
+def test_a_period_that_cannot_be_is_refused(since: str, until: str) -> None:
+    with pytest.raises(SiteError):
+        read_period(since, until, NOW)
