@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import pwd
 from datetime import datetime
 
 from portal.hub.auth.authenticator_mixin import LOWEST_USER_UID
 from portal.hub.auth.ldap_servers import LdapServerError, certificate_end, parse_server
+from portal.hub.auth.unix_accounts import read_account
 from portal.hub.settings.site import LoginSettings
 from portal.site.checks.certificates import assess_end
 from portal.site.checks.finding import Finding, ok, problem, warning
@@ -65,12 +67,7 @@ async def check_user(name: str) -> list[Finding]:
     try:
         account = await in_thread(lambda: pwd.getpwnam(name))
     except KeyError:
-        return [
-            problem(
-                f"{name} has no account on this host, so no session of theirs can be submitted.",
-                "Set up the name service (sssd, nslcd): getent passwd has to show the user.",
-            )
-        ]
+        return [await _no_account(name)]
     if account.pw_uid < LOWEST_USER_UID:
         return [
             problem(
@@ -81,6 +78,22 @@ async def check_user(name: str) -> list[Finding]:
         ]
     said = ok(f"{name} is uid {account.pw_uid}, home {account.pw_dir}.")
     return [said] if account.pw_uid < _SIGN_BIT else [said, _large_uid(account)]
+
+
+async def _no_account(name: str) -> Finding:
+    # Python raises the same error for both.
+    with contextlib.suppress(KeyError):
+        try:
+            await in_thread(lambda: read_account(name))
+        except OSError:
+            return problem(
+                f"the name service of this host does not answer about {name}.",
+                "Start it (sssd, nslcd), or the LDAP server that it asks: see the check 'ldap'.",
+            )
+    return problem(
+        f"{name} has no account on this host, so no session of theirs can be submitted.",
+        "Set up the name service (sssd, nslcd): getent passwd has to show the user.",
+    )
 
 
 def _unserved(why: str, name: str) -> Finding:

@@ -64,6 +64,7 @@ RUN = (
     RunBy(r"dsportal switch [\d.]+", "tests/packages/test_session.py", '"switch"'),
     RunBy(r"dsportal switch .* --database COPY", "tests/slurm/test_upgrade.py", '"--database"'),
     RunBy(r"dsportal users (list|remove ada)", "tests/hub/test_operations.py", '"users", "list"'),
+    RunBy(r"dsportal usage.*", "tests/hub/test_operations.py", '"usage"'),
     RunBy(r"dsportal check", "tests/slurm/test_site_check.py", '"check"'),
     RunBy(r"dsportal check --json --only \w+", "tests/slurm/test_postgres.py", '"--only"'),
     RunBy(r"dsportal status", "tests/hub/test_operations.py", '"status"'),

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from portal.hub.auth import unix_accounts
 from portal.site.checks.directory import check_user
 from portal.site.checks.finding import Grade
 
@@ -49,3 +50,15 @@ async def test_a_uid_that_is_printed_negative_is_named() -> None:
 
     assert finding.grade is Grade.WARNING
     assert "3000000001" in finding.sentence
+
+
+async def test_a_name_service_that_is_down_is_not_taken_for_a_missing_account(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # What getpwnam_r of the C library says then.
+    monkeypatch.setattr(unix_accounts, "_is_surely_nobody", lambda name: False)
+
+    (finding,) = await check_user("grace")
+
+    assert finding.grade is Grade.PROBLEM
+    assert finding.sentence == "the name service of this host does not answer about grace."
