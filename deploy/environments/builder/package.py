@@ -21,6 +21,10 @@ GUIDES = (
 )
 TEMPLATES = "notebook_templates"
 ACTIVATE = "portal/environments/activate.sh"
+INHERITED = "portal/launch/task/inherited.py"
+SLURM_PROGRAMS = ("salloc", "sbatch", "srun")
+# Of the console scripts of setup.cfg; a session's server is started by its own first line.
+COMMANDS = ("dsportal", "dsportal-user")
 LIBRARY = "dsportal"
 LIBRARY_SOURCE = "portal/library"
 PYTHON_START = "portal/environments/start"
@@ -57,6 +61,7 @@ def install_package(plan: Plan, log: IO[str]) -> None:
             # The version stays the same when sources change, and pip would keep what is installed.
             options = ("--no-deps", "--force-reinstall")
             run([python, "-m", "pip", "install", *options, *wheels], log=log)
+            isolate_commands(plan.environment(name))
             if name == "tensorflow":
                 write_import_hook(plan.environment(name))
     if plan.environment("server").is_dir():
@@ -65,7 +70,7 @@ def install_package(plan: Plan, log: IO[str]) -> None:
 
 
 def offer_commands(server: Path) -> None:
-    """Create the folder in every session's PATH; it holds only the portal's own commands."""
+    """Create the folder in every session's PATH: the portal's commands, and ways to Slurm's."""
     folder = server / "commands"
     folder.mkdir(exist_ok=True)
     program = folder / "dsportal"
@@ -75,6 +80,20 @@ def offer_commands(server: Path) -> None:
     (script,) = server.glob(f"lib/python3*/site-packages/{ACTIVATE}")
     shutil.copyfile(script, folder / "dsportal-activate")
     (folder / "dsportal-activate").chmod(0o755)
+    (program,) = server.glob(f"lib/python3*/site-packages/{INHERITED}")
+    for name in SLURM_PROGRAMS:
+        # Without site-packages, which a program that imports nothing need not look for.
+        text = f"#!{server / 'bin/python'} -IS\n{program.read_text(encoding='utf-8')}"
+        (folder / name).write_text(text, encoding="utf-8")
+        (folder / name).chmod(0o755)
+
+
+def isolate_commands(environment: Path) -> None:
+    """Have the command `dsportal` import nothing that a user's PYTHONPATH holds."""
+    for path in environment.glob("bin/dsportal*"):
+        first, _, rest = path.read_text(encoding="utf-8").partition("\n")
+        if path.name in COMMANDS and first.endswith("/python"):
+            path.write_text(f"{first} -I\n{rest}", encoding="utf-8")
 
 
 def offer_library(server: Path) -> None:

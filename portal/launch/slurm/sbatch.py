@@ -7,15 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..task.inherited import inherited
 from .layout import Layout
 
 # Seconds before the time limit at which ranks are told to save a checkpoint; of a short run the
 # last third.
 LONGEST_WARNING_S = 90
 DEFAULT_WALLTIME_S = 8 * 3600
-# Variables of the session alone: its login at the hub, its GPUs, its Slurm job.
+# Variables of the session alone: its GPUs, its Slurm job.
 _OF_THE_SESSION = (
-    *("SLURM", "SRUN_", "SBATCH_", "SQUEUE_", "JUPYTERHUB_", "JPY_", "OMP_NUM_THREADS"),
+    *("SLURM", "SRUN_", "SBATCH_", "SQUEUE_", "OMP_NUM_THREADS"),
     *("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"),
     *("PORTAL_N_GPUS", "PORTAL_WALLTIME_S", "PORTAL_RUN_", "PORTAL_SESSION_"),
 )
@@ -117,7 +118,7 @@ def job_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """
     return {
         name: value
-        for name, value in environ.items()
+        for name, value in inherited(environ).items()
         if name in _KEPT or not name.startswith(_OF_THE_SESSION)
     }
 

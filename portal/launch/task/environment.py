@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .gpus import gpu_variables, visible_gpus
+from .inherited import inherited
 from .placement import Placement
 
 # What srun needs to know about its job. Everything else that Slurm put into the session describes
@@ -19,7 +20,7 @@ _MPI = {"HOROVOD_CONTROLLER": "mpi", "HOROVOD_CPU_OPERATIONS": "mpi"}
 
 
 def step_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for srun: the notebook's without the options of the session's job.
+    """Return the environment for srun: the notebook's without what is the session's alone.
 
     Python is unbuffered, so that lines reach the cell as they are printed.
 
@@ -29,7 +30,7 @@ def step_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """
     kept = {
         name: value
-        for name, value in environ.items()
+        for name, value in inherited(environ).items()
         if name in _KEPT_SLURM_VARIABLES or not name.startswith(("SLURM", "SRUN_", "SBATCH_"))
     }
     # Unbuffered, so that the cell shows what a rank prints at once.
@@ -63,7 +64,8 @@ def rank_environment(
 
     Returns:
         Variables to set: Horovod's, PyTorch's, the number of threads, and the rank's GPU.
-        HOROVOD_CYCLE_TIME, TF_CPP_MIN_LOG_LEVEL and TF_FORCE_GPU_ALLOW_GROWTH keep a user's value.
+        HOROVOD_CYCLE_TIME, MPLBACKEND, TF_CPP_MIN_LOG_LEVEL and TF_FORCE_GPU_ALLOW_GROWTH keep a
+        user's value.
 
     Raises:
         StepError: If Slurm gave the node's ranks fewer GPUs than there are ranks.
@@ -77,7 +79,12 @@ def rank_environment(
     # All ranks are on one node, so nothing has to be open to the network.
     if placement.local_size == placement.size:
         interface = "lo"
-    defaults = {"TF_CPP_MIN_LOG_LEVEL": "1", "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
+    defaults = {
+        "TF_CPP_MIN_LOG_LEVEL": "1",
+        "TF_FORCE_GPU_ALLOW_GROWTH": "true",
+        # A rank has no page to show a plot on.
+        "MPLBACKEND": "Agg",
+    }
     if simulated_gpus:
         # Without GPUs, Horovod's polling for new gradients takes time from the training itself.
         defaults["HOROVOD_CYCLE_TIME"] = str(CPU_CYCLE_TIME_MS)
