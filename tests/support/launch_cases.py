@@ -175,6 +175,11 @@ def case_unsendable_result():
     return _refusal(lambda: run(threading.Lock))
 
 
+def case_keyboard():
+    """A rank that asks somebody."""
+    return _refusal(lambda: run(lambda: input("How many epochs? "), gpus=1))
+
+
 def case_no_gpus():
     """A run without GPUs."""
     return _refusal(lambda: run(place, gpus=0))

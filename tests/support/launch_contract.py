@@ -14,7 +14,7 @@ import pytest
 CASES = (
     *("results", "one_rank", "show_all", "logs", "crash", "killed", "interrupt", "interrupt_deaf"),
     *("exit", "killed_while_saving"),
-    *("long_lines", "unsendable_argument", "unsendable_result", "no_gpus", "uneven"),
+    *("long_lines", "unsendable_argument", "unsendable_result", "keyboard", "no_gpus", "uneven"),
     *("progress", "own_job_progress", "progress_alone"),
     *("script", "magic", "own_job", "own_job_crash", "own_job_interrupt", "detached"),
 )
@@ -166,6 +166,13 @@ def test_a_result_that_cannot_travel_gets_a_sentence(session):
     text = session.run_case("unsendable_result").value["text"]
 
     assert "What rank 0 returned cannot be sent back" in text
+
+
+def test_a_rank_that_asks_somebody_is_told_that_it_has_no_keyboard(session):
+    text = session.run_case("keyboard").value["text"]
+
+    assert "Ranks have no keyboard" in text
+    assert "Traceback" not in text
 
 
 def test_asking_for_no_gpu_names_the_limit(session):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import shutil
 import sys
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
@@ -89,6 +91,7 @@ def run(
     walltime_s = _walltime_s(hours, session)
     in_own_job = not wait or hours is not None or not fits_session(shape, session)
     call = make_call(train, args, kwargs)
+    _check_arguments(call)
     # What can be refused is refused before the folder is created.
     resumed = find_resumed(resume, call_name(call))
     commands.check_srun()
@@ -112,6 +115,29 @@ def run(
         started = _submit(folder, shape, session, walltime_s)
         return started.wait(show) if wait else started
     return _run_step(folder, plan, session, n_shown=plan.n_ranks if show == "all" else 1)
+
+
+def _check_arguments(call: Call) -> None:
+    """Refuse arguments that the function does not take, before anything is started.
+
+    Raises:
+        LaunchError: If it takes others; with the argument of `run` that may be meant.
+    """
+    if call.function is None:
+        return
+    try:
+        # Of a decorated function the decorator's own, which may pass on others.
+        taken = inspect.signature(call.function, follow_wrapped=False)
+    # Functions in C may not say.
+    except (TypeError, ValueError):
+        return
+    try:
+        taken.bind(*call.args, **call.kwargs)
+    except TypeError as error:
+        own = [name for name in inspect.signature(run).parameters if name not in call.kwargs]
+        meant = [near for name in call.kwargs for near in get_close_matches(name, own)[:1]]
+        hint = f" run() takes {' and '.join(meant)}." if meant else ""
+        raise LaunchError(f"{call_name(call)}() cannot be called: {error}.{hint}") from error
 
 
 def _forget(folder: RunFolder) -> None:

@@ -86,8 +86,8 @@ def submit(request: JobRequest, command: Sequence[str]) -> int:
             or QOS gives one job; it is not queued then.
         StepError: If Slurm refuses it or does not answer.
     """
+    limits = partition_limits(request.partition) if request.partition else PartitionLimits()
     if request.partition:
-        limits = partition_limits(request.partition)
         asked = (request.shape, request.walltime_s, request.partition)
         if too_large := explain_too_large(*asked, limits):
             raise SessionError(too_large)
@@ -97,7 +97,8 @@ def submit(request: JobRequest, command: Sequence[str]) -> int:
     job_id = re.match(r"(\d+)", done.stdout)
     if done.returncode != 0 or job_id is None:
         # Slurm's own message does not say how many GPUs a node has.
-        too_many = explain_too_many(request.shape, most_gpus_per_node(request.partition))
+        most = most_gpus_per_node(request.partition)
+        too_many = explain_too_many(request.shape, most, limits.most_nodes)
         raise StepError(too_many or explain_rejection(done.stderr), is_refused=True)
     _refuse_for_ever(request, int(job_id[1]))
     return int(job_id[1])

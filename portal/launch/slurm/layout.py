@@ -62,22 +62,27 @@ def parse_layout(gpus: object, nodes: object, n_session_gpus: int) -> Layout:
 
 
 def _choices(gpus: int, nodes: int) -> str:
-    """Return the nearest shapes that can be divided: other GPUs first, then other nodes."""
+    """Return the nearest shapes that can be divided: other GPUs first, then fewer nodes.
+
+    More nodes may be more than the partition has.
+    """
     fewer = gpus // nodes * nodes
     totals = [f"gpus={n}" for n in (fewer, fewer + nodes) if n]
     divisors = [n for n in range(1, gpus + 1) if gpus % n == 0 and gpus // n <= MAX_GPUS_PER_NODE]
     below = [n for n in divisors if n < nodes][-1:]
-    above = [n for n in divisors if n > nodes][:1]
-    others = [f"gpus={gpus}, nodes={n} ({gpus // n} on each)" for n in below + above]
+    others = [f"gpus={gpus}, nodes={n} ({gpus // n} on each)" for n in below]
     return ", or ".join([f"{' or '.join(totals)} on nodes={nodes}", *others])
 
 
-def explain_too_many(shape: Layout, most_per_node: int) -> str | None:
+def explain_too_many(
+    shape: Layout, most_per_node: int, most_nodes: int | None = None
+) -> str | None:
     """Explain that no node has enough GPUs for a shape, and what to ask for instead.
 
     Args:
         shape: The shape that was asked for.
         most_per_node: GPUs of the node with the most; 0 if not known.
+        most_nodes: Nodes that one job gets; None if not known.
 
     Returns:
         Sentences for the user; None if a node has enough, or it is not known.
@@ -87,12 +92,14 @@ def explain_too_many(shape: Layout, most_per_node: int) -> str | None:
     # Rounded up, twice: enough nodes, then as many GPUs as they share evenly.
     n_nodes = -(-shape.n_ranks // most_per_node)
     n_gpus = -(-shape.n_ranks // n_nodes) * n_nodes
+    if most_nodes is not None and n_nodes > most_nodes:
+        n_nodes, n_gpus = most_nodes, most_nodes * most_per_node
     nodes = "1 node" if shape.n_nodes == 1 else f"{shape.n_nodes} nodes"
     fewer = most_per_node * shape.n_nodes
     return (
         f"You asked for {shape.n_ranks} GPUs on {nodes}; no node has more than {most_per_node}. "
-        f"Choose gpus={fewer}{'' if shape.n_nodes == 1 else f', nodes={shape.n_nodes}'} or fewer, "
-        f"or gpus={n_gpus}, nodes={n_nodes}."
+        f"Choose gpus={fewer}{'' if shape.n_nodes == 1 else f', nodes={shape.n_nodes}'} or fewer"
+        f"{f', or gpus={n_gpus}, nodes={n_nodes}' if n_nodes > shape.n_nodes else ''}."
     )
 
 

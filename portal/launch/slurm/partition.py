@@ -27,6 +27,12 @@ class PartitionLimits:
     max_nodes: int | None = None
     max_walltime_s: int | None = None
 
+    @property
+    def most_nodes(self) -> int | None:
+        """Nodes that one job gets at most; None if not known."""
+        known = [n for n in (self.n_nodes or None, self.max_nodes) if n is not None]
+        return min(known, default=None)
+
 
 def parse_limits(text: str) -> PartitionLimits:
     """Return the limits in what sinfo prints for `SINFO_FORMAT` and one partition.
@@ -88,5 +94,6 @@ def _too_many_nodes(shape: Layout, has: str, most: int) -> str:
     nodes = "1 node" if most == 1 else f"{most} nodes"
     return (
         f"You asked for {asked}; the session's {has} {nodes}. "
-        f"Choose nodes={most}, or start a session in a partition with more."
+        f"Choose gpus={most * shape.ranks_per_node}, nodes={most}, or start a session in a "
+        "partition with more."
     )

@@ -7,6 +7,7 @@ returned or how it failed. No framework is imported before the environment is se
 from __future__ import annotations
 
 import atexit
+import builtins
 import os
 import runpy
 import signal
@@ -18,6 +19,7 @@ from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
+from typing import NoReturn
 
 from ..checkpoint import CHECKPOINT_VARIABLE, SAVED_VARIABLE, watch_for_warning
 from ..errors import LaunchError, StepError
@@ -114,6 +116,7 @@ def _prepare(folder: RunFolder, plan: Plan, placement: Placement) -> progress.Re
     os.environ[CHECKPOINT_VARIABLE] = str(folder.checkpoints)
     os.environ[SAVED_VARIABLE] = str(folder.saved_mark)
     watch_for_warning()
+    builtins.input = _no_keyboard
     # One rank for each node is enough, and a single node needs no network.
     if placement.local_rank == 0 and placement.cross_size > 1:
         client = StoreClient(address, "preflight")
@@ -132,6 +135,13 @@ def _prepare(folder: RunFolder, plan: Plan, placement: Placement) -> progress.Re
     name_run(os.environ, folder.name, placement.rank)
     link = folder.mlflow_link if placement.rank == 0 else None
     return progress.begin(address, placement.rank, link)
+
+
+def _no_keyboard(prompt: object = "") -> NoReturn:
+    raise LaunchError(
+        "Ranks have no keyboard, so input() cannot ask. Ask in the notebook, and give the answer "
+        "to the function as an argument."
+    )
 
 
 def _enter(folder: str, node: str) -> None:

@@ -53,6 +53,21 @@ def test_more_gpus_than_a_node_has_are_refused_with_what_fits(n_ranks, n_nodes, 
     assert said.endswith(choice)
 
 
+@pytest.mark.parametrize(
+    ("n_ranks", "most_nodes", "choice"),
+    [
+        (9, 2, "Choose gpus=4 or fewer, or gpus=8, nodes=2."),
+        (9, 1, "Choose gpus=4 or fewer."),
+        (9, 3, "Choose gpus=4 or fewer, or gpus=9, nodes=3."),
+    ],
+)
+def test_more_nodes_than_the_partition_gives_are_not_advised(n_ranks, most_nodes, choice):
+    said = explain_too_many(Layout(n_ranks=n_ranks), 4, most_nodes)
+
+    assert said is not None
+    assert said.endswith(choice)
+
+
 @pytest.mark.parametrize("most", [5, 8, 0])
 def test_nothing_is_said_where_a_node_has_enough_or_nobody_knows(most):
     assert explain_too_many(Layout(n_ranks=5, n_nodes=1), most) is None

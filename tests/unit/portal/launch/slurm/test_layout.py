@@ -45,17 +45,15 @@ def test_a_number_of_nodes_that_cannot_be_is_named_with_the_limit(nodes):
         (
             8,
             3,
-            "gpus=6 or gpus=9 on nodes=3, or gpus=8, nodes=2 (4 on each), or gpus=8, nodes=4 "
-            "(2 on each).",
+            "gpus=6 or gpus=9 on nodes=3, or gpus=8, nodes=2 (4 on each).",
         ),
         (2, 3, "gpus=3 on nodes=3, or gpus=2, nodes=2 (1 on each)."),
         (
             5,
             2,
-            "gpus=4 or gpus=6 on nodes=2, or gpus=5, nodes=1 (5 on each), or gpus=5, nodes=5 "
-            "(1 on each).",
+            "gpus=4 or gpus=6 on nodes=2, or gpus=5, nodes=1 (5 on each).",
         ),
-        (65, 2, "gpus=64 or gpus=66 on nodes=2, or gpus=65, nodes=5 (13 on each)."),
+        (65, 2, "gpus=64 or gpus=66 on nodes=2."),
     ],
 )
 def test_gpus_that_the_nodes_cannot_share_evenly_name_the_nearest_shapes_that_can(

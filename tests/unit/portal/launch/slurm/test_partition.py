@@ -29,13 +29,13 @@ def test_limits_are_read_from_sinfo(text, limits):
     [
         (
             PartitionLimits(n_nodes=1),
-            "You asked for 2 nodes; the session's partition gpu has 1 node. Choose nodes=1, or "
-            "start a session in a partition with more.",
+            "You asked for 2 nodes; the session's partition gpu has 1 node. Choose gpus=1, "
+            "nodes=1, or start a session in a partition with more.",
         ),
         (
             PartitionLimits(n_nodes=8, max_nodes=1),
             "You asked for 2 nodes; the session's partition gpu gives one job at most 1 node. "
-            "Choose nodes=1, or start a session in a partition with more.",
+            "Choose gpus=1, nodes=1, or start a session in a partition with more.",
         ),
         (
             PartitionLimits(n_nodes=8, max_walltime_s=5_000),
@@ -46,6 +46,19 @@ def test_limits_are_read_from_sinfo(text, limits):
 )
 def test_what_a_partition_never_gives_is_refused_with_the_limit_and_what_fits(limits, sentence):
     assert explain_too_large(TWO_NODES, 7_200, "gpu", limits) == sentence
+
+
+@pytest.mark.parametrize(
+    ("limits", "most"),
+    [
+        (PartitionLimits(), None),
+        (PartitionLimits(n_nodes=4), 4),
+        (PartitionLimits(n_nodes=4, max_nodes=2), 2),
+        (PartitionLimits(n_nodes=2, max_nodes=4), 2),
+    ],
+)
+def test_a_job_gets_no_more_nodes_than_there_are_nor_than_is_allowed(limits, most):
+    assert limits.most_nodes == most
 
 
 @pytest.mark.parametrize(
