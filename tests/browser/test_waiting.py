@@ -354,7 +354,7 @@ def test_a_session_that_an_administrator_ended_says_so_in_its_tab_and_at_home(
     expect(notebook.locator("#data-scientist-portal-clock")).to_have_text("Session ended")
     notebook.close()
     with page.context.expect_page() as opened:
-        question.get_by_role("button", name="Why it ended").click()
+        question.get_by_role("button", name="Start a session").click()
     expect(opened.value.locator("h1")).to_have_text("Your session has ended")
     opened.value.close()
 

@@ -66,7 +66,8 @@ def test_a_notebook_whose_kernel_is_missing_gets_an_environment_of_its_name(
     page.goto(f"{server.host}/user/ada/lab/workspaces/test/tree/theirs.ipynb?reset")
     dialog = page.locator(".jp-Dialog")
     expect(dialog).to_contain_text(
-        "asks for the kernel “Tiny of a colleague”, which is not here", timeout=TIMEOUT_MS
+        "needs the kernel “Tiny of a colleague”, which this session does not have",
+        timeout=TIMEOUT_MS,
     )
     expect(dialog).to_contain_text("These fit")
     expect(dialog.get_by_role("radio").first).to_be_checked()

@@ -94,6 +94,26 @@ def picture(page: Page, name: str) -> None:
     page.screenshot(path=PICTURES_DIR / f"{name}.png")
 
 
+def test_who_does_not_open_s3_meets_nothing_of_it(
+    context: BrowserContext, server: NotebookServer
+) -> None:
+    page = context.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{server.host}/user/ada/lab/workspaces/without?reset")
+    page.locator(".jp-LauncherCard[data-category=Notebook]").first.click(timeout=TIMEOUT_MS)
+    expect(page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]")).to_be_visible()
+    # Made at the top of the home, whose changes JupyterLab takes for those of S3.
+    assert [path.name for path in server.root.glob("*.ipynb")] == ["Untitled.ipynb"]
+    page.locator(".jp-CodeCell .cm-content").first.fill("1")
+    with page.expect_response(lambda answer: answer.request.method == "PUT"):
+        page.keyboard.press("Control+s")
+
+    expect(page.locator(".jp-Dialog")).to_have_count(0)
+    assert not [url for url in asked if "/portal/api/s3" in url]
+    page.close(run_before_unload=False)
+
+
 def test_the_way_from_the_launcher_over_wrong_keys_to_a_table(page: Page, s3: S3Server) -> None:
     access_key, secret_key = s3.keys["ada"]
     page.locator(".jp-LauncherCard", has_text="S3").click()

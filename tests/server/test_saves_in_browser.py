@@ -71,12 +71,12 @@ def test_a_save_whose_answer_was_lost_asks_nobody_whether_to_overwrite_it(
 
     page.route(CONTENTS, lose_the_first_answer)
     page.keyboard.press("Control+s")
-    expect(page.get_by_text("Nothing is lost: notes.txt will be saved").first).to_be_visible()
+    expect(page.get_by_text("notes.txt will be saved when it is back").first).to_be_visible()
     assert lost
     assert notes.read_text() == "one two"
     page.keyboard.type(" three")
 
-    expect(page.get_by_text("The portal is back; notes.txt is saved.").first).to_be_visible()
+    expect(page.get_by_text("notes.txt has been saved.").first).to_be_visible()
     assert notes.read_text() == "one two three"
     expect(page.locator(".jp-Dialog")).to_have_count(0)
 
@@ -84,7 +84,7 @@ def test_a_save_whose_answer_was_lost_asks_nobody_whether_to_overwrite_it(
 def test_what_was_changed_elsewhere_meanwhile_is_asked_for(page: Page, notes: Path) -> None:
     page.route(CONTENTS, lambda route: route.abort())
     page.keyboard.press("Control+s")
-    expect(page.get_by_text("Nothing is lost: notes.txt will be saved").first).to_be_visible()
+    expect(page.get_by_text("notes.txt will be saved when it is back").first).to_be_visible()
     notes.write_text("another")
     page.unroute(CONTENTS)
 
@@ -105,3 +105,22 @@ def test_a_refusal_of_the_session_is_shown_at_once(page: Page, notes: Path) -> N
     page.keyboard.press("Control+s")
 
     expect(page.get_by_role("dialog")).to_contain_text("File Save Error for notes.txt")
+
+
+def test_after_the_end_of_a_session_one_message_says_what_becomes_of_changes(page: Page) -> None:
+    page.route(
+        re.compile(r"/user/ada/(api|portal/api)/"),
+        lambda route: route.fulfill(status=424, content_type="application/json", body="{}"),
+    )
+    page.keyboard.press("Control+s")
+
+    told = page.get_by_role("dialog").filter(has_text="This session has ended")
+    expect(told).to_contain_text("will be saved when you start a session again", timeout=TIMEOUT_MS)
+    toast = page.locator(".Toastify__toast")
+    expect(toast).to_have_count(0)
+    told.get_by_role("button", name="Close").click()
+
+    expect(toast).to_contain_text(
+        "notes.txt will be saved when you start a session again.", timeout=TIMEOUT_MS
+    )
+    expect(toast.get_by_role("button", name="Start a session")).to_be_visible()

@@ -1,4 +1,4 @@
-"""Says in words why a kernel has died: JupyterLab's dialog only says that it appears to have."""
+"""Says in words why a kernel has died, in place of JupyterLab's dialog, which only says that."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import logging
 import signal
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from portal.server.kernel_listener import Death, KernelListener
+from portal.server.kernel_listener import Death, KernelListener, Published
 from portal.server.session.cgroup import Source
 
 NOTICE_S = 300.0
@@ -41,6 +41,7 @@ class _Notice:
     sentence: str
     began_s: float
     n_deaths: int
+    is_over: bool = False
 
 
 class DeadKernels:
@@ -68,14 +69,21 @@ class DeadKernels:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def notices(self) -> list[str]:
-        """Return a sentence or two for each kernel that has died lately."""
+        """Return a sentence or two for each kernel that has died lately and not been used since."""
         oldest_s = self._clock() - NOTICE_S
         self._notices = {k: n for k, n in self._notices.items() if n.began_s > oldest_s}
-        return [notice.sentence for notice in self._notices.values()]
+        return [notice.sentence for notice in self._notices.values() if not notice.is_over]
 
     def listen(self, listener: KernelListener) -> None:
         """Hear of all deaths from now on."""
         listener.on_death(self._note_soon)
+        listener.on_message(self.take)
+
+    def take(self, message: Published) -> None:
+        """Hear of a cell that a kernel runs again: its notice has served."""
+        notice = self._notices.get(message.kernel_id)
+        if notice and message.kind == "execute_input":
+            self._notices[message.kernel_id] = replace(notice, is_over=True)
 
     def _note_soon(self, death: Death) -> None:
         note = self.note(death.kernel_id, death.status, death.is_restarted)

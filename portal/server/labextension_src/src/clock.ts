@@ -7,14 +7,14 @@ import { restartSession } from './restart';
 import { formatCountdown, formatDuration } from './format';
 import { PALETTE_CATEGORY } from './palette';
 import { addStatusButton, StatusButton } from './statusbutton';
-import { saveAllAndReport } from './save';
+import { notSaved, saveAll } from './save';
 import { ISession, ISessionState } from './session';
 
 const EXTEND_SESSION = 'data-scientist-portal:extend-session';
 const NEW_SESSION = 'data-scientist-portal:new-session';
 const TICK_MS = 1_000;
 const TITLE = 'Time left in this session. Click to extend it.';
-const ENDED_TITLE = 'This session no longer runs. Click to see why it ended.';
+const ENDED_TITLE = 'This session has ended. Click for details.';
 
 function endTime(leftS: number): string {
   const end = new Date(Date.now() + leftS * 1000);
@@ -31,6 +31,7 @@ class Clock {
   private warnedS = Infinity;
   private nSignals: number | null = null;
   private warning = '';
+  private isSaved = false;
   private readonly button: StatusButton;
 
   constructor(
@@ -67,8 +68,7 @@ class Clock {
   private take(state: ISessionState): void {
     const { n_signals: nSignals } = state.clock;
     if (this.nSignals !== null && nSignals > this.nSignals) {
-      const why = 'Slurm is about to end this session.';
-      void saveAllAndReport(this.app, this.documents, why);
+      void this.save();
     }
     if (this.nSignals === null) {
       [EXTEND_SESSION, NEW_SESSION].forEach(id => this.app.commands.notifyCommandChanged(id));
@@ -102,7 +102,7 @@ class Clock {
     } else if (dueS < this.warnedS) {
       this.warn(leftS, dueS === Math.min(...warningsS));
     } else if (this.warning) {
-      Notification.update({ id: this.warning, message: warningText(leftS) });
+      Notification.update({ id: this.warning, message: this.text(leftS) });
     }
     this.warnedS = dueS;
   }
@@ -110,9 +110,28 @@ class Clock {
   private warn(leftS: number, isLast: boolean): void {
     this.dismiss();
     const actions = this.actions();
-    this.warning = Notification.warning(warningText(leftS), { autoClose: false, actions });
+    this.warning = Notification.warning(this.text(leftS), { autoClose: false, actions });
     if (isLast) {
-      void saveAllAndReport(this.app, this.documents, 'This session ends soon.');
+      void this.save();
+    }
+  }
+
+  private text(leftS: number): string {
+    return warningText(leftS) + (this.isSaved ? ' All open documents have been saved.' : '');
+  }
+
+  /** Save all; the warning says so, or a message of its own where something was not saved. */
+  private async save(): Promise<void> {
+    const unsaved = await saveAll(this.app, this.documents);
+    if (unsaved.length > 0) {
+      const message = `This session ends soon. ${notSaved(unsaved)}`;
+      Notification.error(message, { autoClose: false });
+    } else if (this.warning) {
+      this.isSaved = true;
+    } else {
+      Notification.info('This session ends soon. All open documents have been saved.', {
+        autoClose: 10_000
+      });
     }
   }
 
@@ -180,6 +199,7 @@ class Clock {
     if (this.warning) {
       Notification.dismiss(this.warning);
       this.warning = '';
+      this.isSaved = false;
     }
   }
 }

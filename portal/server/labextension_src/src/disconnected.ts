@@ -12,7 +12,7 @@ import { ISession, Presence } from './session';
 const WORDS: Record<Exclude<Presence, 'there'>, { title: string; body: string }> = {
   ended: {
     title: 'This session has ended',
-    body: 'Unsaved changes stay in this tab while it is open. The session’s page says why it ended and can start it again.'
+    body: 'Unsaved changes stay in this tab while it is open, and will be saved when you start a session again. The session’s page tells you why it ended.'
   },
   silent: {
     title: 'The session is not responding',
@@ -71,7 +71,7 @@ class DisconnectedNotice {
   private async show(presence: Exclude<Presence, 'there'>): Promise<void> {
     const buttons = [Dialog.cancelButton({ label: 'Close' })];
     if (presence === 'ended') {
-      buttons.push(Dialog.okButton({ label: 'Why it ended' }));
+      buttons.push(Dialog.okButton({ label: 'Start a session' }));
       // This one would wait behind those of requests that failed because of the end.
       Dialog.flush();
     }

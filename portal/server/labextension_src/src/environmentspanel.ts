@@ -128,7 +128,9 @@ export class EnvironmentsPanel extends Widget {
   private async remove({ id, name, place, is_deleted }: IOwnEnvironment): Promise<void> {
     const { button: chosen } = await showDialog({
       title: `Remove ${name}?`,
-      body: is_deleted ? `${place} is deleted.` : `It is no kernel any more; ${place} is kept.`,
+      body: is_deleted
+        ? `${place} will be deleted.`
+        : `It will be removed as a kernel. The files in ${place} will be kept.`,
       buttons: [Dialog.cancelButton(), Dialog.warnButton({ label: 'Remove' })]
     });
     if (chosen.accept) {

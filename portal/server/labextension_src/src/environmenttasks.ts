@@ -119,7 +119,7 @@ export function doneText({ action, name }: ITask): string {
     case 'update':
       return `The environment ${name} is updated. Restart its kernels.`;
     default:
-      return `The environment ${name} is ready: it is a kernel now.`;
+      return `Environment ${name} is ready. You can choose it as a kernel.`;
   }
 }
 

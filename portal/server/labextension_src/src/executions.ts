@@ -175,7 +175,7 @@ class EarlierExecutions {
       return;
     }
     Notification.info(
-      'The kernel still runs a cell from before the reload that this notebook does not have. Kernel, Interrupt Kernel ends it.',
+      'The kernel is still running a cell that is no longer in this notebook. To stop it, choose Kernel > Interrupt Kernel.',
       { autoClose: 20_000 }
     );
   }

@@ -2,6 +2,7 @@ import { brandPlugin } from './brand';
 import { cellExecutorPlugin } from './cellexecutor';
 import { clockPlugin } from './clock';
 import { controlPanelPlugin } from './controlpanel';
+import { deadKernelsPlugin } from './deadkernels';
 import { disconnectedPlugin } from './disconnected';
 import { environmentsPlugin } from './environments';
 import { executionsPlugin } from './executions';
@@ -56,6 +57,7 @@ export default [
   idlePlugin,
   noticesPlugin,
   longNoticesPlugin,
+  deadKernelsPlugin,
   disconnectedPlugin,
   cellExecutorPlugin,
   unfinishedPlugin,

@@ -33,9 +33,8 @@ class PagePanel extends Widget {
       return;
     }
     const page = new DOMParser().parseFromString(await response.text(), 'text/html');
-    const root = page.querySelector('.dsp-jobs')!;
-    // The page of runs has the style of the page of jobs, and its own.
-    const styles = [...new Set(['jobs', this.name])].map(name => {
+    const root = page.querySelector('.dsp-page')!;
+    const styles = ['page', this.name].map(name => {
       const style = document.createElement('link');
       style.rel = 'stylesheet';
       style.href = URLExt.join(baseUrl, `static/portal/${name}.css`);

@@ -1,45 +1,39 @@
 import { JupyterFrontEndPlugin } from '@jupyterlab/application';
-import { Dialog, Notification, showDialog } from '@jupyterlab/apputils';
+import { Notification } from '@jupyterlab/apputils';
+
+import { addStyle } from './style';
 
 /** Of longer ones JupyterLab shows the beginning, nowhere the rest: often what to do. */
 const MOST_CHARACTERS = 140;
-const LABEL = 'Read all';
-/** JupyterLab makes the toast meanwhile; an update of one that is not there yet makes a second. */
-const PAUSE_MS = 500;
+/** JupyterLab draws the notification meanwhile. */
+const PAUSE_MS = 300;
 
-function readAll(message: string): Notification.IAction {
-  return {
-    label: LABEL,
-    callback: event => {
-      event.preventDefault();
-      const buttons = [Dialog.okButton({ label: 'Close' })];
-      void showDialog({ title: 'Message', body: message, buttons });
+/** Put back what JupyterLab cut off, in the text that it drew, so that it can still change it. */
+function complete(): void {
+  const cut = Notification.manager.notifications
+    .map(({ message }) => message)
+    .filter(message => message.length > MOST_CHARACTERS);
+  for (const shown of document.querySelectorAll('.jp-toast-message')) {
+    const beginning = (shown.textContent ?? '').slice(0, MOST_CHARACTERS / 2);
+    const message = cut.find(text => text.replaceAll('\n', '').startsWith(beginning));
+    if (message !== undefined && shown.lastChild !== null) {
+      // Each line has a text of its own.
+      const last = message.slice(0, MOST_CHARACTERS).lastIndexOf('\n') + 1;
+      shown.lastChild.nodeValue = message.slice(last);
     }
-  };
-}
-
-function extend(id: string): void {
-  const notification = Notification.manager.notifications.find(one => one.id === id);
-  if (!notification || notification.message.length <= MOST_CHARACTERS) {
-    return;
-  }
-  const actions = notification.options.actions ?? [];
-  if (!actions.some(action => action.label === LABEL)) {
-    const { message } = notification;
-    Notification.update({ id, message, actions: [...actions, readAll(message)] });
   }
 }
 
-/** A button on each long notification that shows all of it. */
+/** Shows long notifications in full, below the page and in the list of all. */
 export const longNoticesPlugin: JupyterFrontEndPlugin<void> = {
   id: 'data-scientist-portal:long-notices',
-  description: 'Lets long notifications be read to their end.',
+  description: 'Shows long notifications in full.',
   autoStart: true,
   activate: () => {
-    Notification.manager.changed.connect((_, { type, notification }) => {
-      if (type === 'added') {
-        setTimeout(() => extend(notification.id), PAUSE_MS);
-      }
-    });
+    addStyle('data-scientist-portal-long-notices', '.jp-toast-message { white-space: pre-line; }');
+    const completeSoon = () => void setTimeout(complete, PAUSE_MS);
+    Notification.manager.changed.connect(completeSoon);
+    // The list of all is added to the page when it is opened.
+    new MutationObserver(completeSoon).observe(document.body, { childList: true });
   }
 };

@@ -81,7 +81,7 @@ class Kernels extends Widget {
     super();
     const { fits, others } = fitting(wanted, kernels);
     const text = document.createElement('p');
-    text.textContent = `This notebook asks for the kernel “${wanted.display_name}”, which is not here.`;
+    text.textContent = `This notebook needs the kernel “${wanted.display_name}”, which this session does not have.`;
     const group = document.createElement('fieldset');
     Object.assign(group.style, { border: '0', padding: '8px 0', maxHeight: '50vh' });
     group.style.overflow = 'auto';

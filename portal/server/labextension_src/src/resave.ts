@@ -1,5 +1,5 @@
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
-import { Notification } from '@jupyterlab/apputils';
+import { Dialog, Notification } from '@jupyterlab/apputils';
 import { PathExt } from '@jupyterlab/coreutils';
 import { DocumentRegistry } from '@jupyterlab/docregistry';
 import { Contents, ServerConnection } from '@jupyterlab/services';
@@ -19,7 +19,7 @@ class AwayError extends Error {
   readonly name = 'ModalCancelError';
 }
 
-/** Saves what could not be saved while the portal was away, as soon as it answers again. */
+/** Saves what could not be saved while the portal was away or the session had ended. */
 class Resaver {
   /** Documents that are being saved, by path, and what was sent without an answer. */
   private readonly saving = new Map<string, { context: Context; sent: Contents.IModel | null }>();
@@ -28,8 +28,17 @@ class Resaver {
 
   constructor(
     contents: Contents.IManager,
-    private readonly session: ISession
+    private readonly session: ISession,
+    private readonly start: Notification.IAction
   ) {
+    // Until the hub has said so, the end of a session looks like a portal that is away.
+    session.ended.connect(() => Notification.dismiss(this.notice));
+    // The dialog that tells the end says the same.
+    Dialog.tracker.widgetAdded.connect(() => {
+      if (session.hasEnded) {
+        Notification.dismiss(this.notice);
+      }
+    });
     const get = contents.get.bind(contents);
     const save = contents.save.bind(contents);
     contents.get = (path, options) => {
@@ -139,7 +148,7 @@ class Resaver {
     } catch (error) {
       const isLost = error instanceof ServerConnection.NetworkError;
       if (isLost || (error instanceof ServerConnection.ResponseError && isAway(error.response))) {
-        throw new AwayError('The portal is away.');
+        throw new AwayError('The portal is not responding.');
       }
       throw error;
     }
@@ -147,12 +156,22 @@ class Resaver {
 
   private tell(contexts: ReadonlyArray<Context>): void {
     const names = [...new Set(contexts)].map(context => PathExt.basename(context.localPath));
-    const message = `The portal is away. Nothing is lost: ${names.join(', ')} will be saved as soon as it answers again.`;
+    const { hasEnded } = this.session;
+    if (hasEnded && Dialog.tracker.size > 0) {
+      return;
+    }
+    const message = hasEnded
+      ? `This session has ended. ${names.join(', ')} will be saved when you start a session again.`
+      : `The portal is not responding. ${names.join(', ')} will be saved when it is back.`;
     const known = Notification.manager.notifications.find(({ id }) => id === this.notice);
-    if (!known) {
+    if (known?.message === message) {
+      return;
+    }
+    Notification.dismiss(this.notice);
+    if (!hasEnded) {
       this.notice = Notification.emit(message, 'in-progress', { autoClose: false });
-    } else if (known.message !== message) {
-      Notification.update({ id: this.notice, message });
+    } else {
+      this.notice = Notification.info(message, { autoClose: false, actions: [this.start] });
     }
   }
 
@@ -164,7 +183,7 @@ class Resaver {
     Notification.dismiss(this.notice);
     if (!context.isDisposed && !context.model.dirty) {
       const name = PathExt.basename(context.localPath);
-      Notification.success(`The portal is back; ${name} is saved.`, { autoClose: SHOWN_MS });
+      Notification.success(`${name} has been saved.`, { autoClose: SHOWN_MS });
     }
   }
 }
@@ -176,7 +195,12 @@ export const resavePlugin: JupyterFrontEndPlugin<void> = {
   autoStart: true,
   requires: [ISession],
   activate: (app: JupyterFrontEnd, session: ISession) => {
-    const resaver = new Resaver(app.serviceManager.contents, session);
+    const resaver = new Resaver(app.serviceManager.contents, session, {
+      label: 'Start a session',
+      caption: 'Show why the session ended, and start another one',
+      // Another tab, since this one holds what is not saved.
+      callback: () => void window.open(app.serviceManager.serverSettings.baseUrl, '_blank')
+    });
     const seen = new WeakSet<Context>();
     const watch = (factory: string) =>
       app.docRegistry.addWidgetExtension(factory, {

@@ -1,10 +1,16 @@
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { Dialog, ICommandPalette, Notification, showErrorMessage } from '@jupyterlab/apputils';
 import { PageConfig, PathExt } from '@jupyterlab/coreutils';
-import { FileBrowser, IFileBrowserFactory, Uploader } from '@jupyterlab/filebrowser';
+import {
+  FileBrowser,
+  IDefaultFileBrowser,
+  IFileBrowserFactory,
+  Uploader
+} from '@jupyterlab/filebrowser';
 import { ILauncher } from '@jupyterlab/launcher';
-import { ServiceManager } from '@jupyterlab/services';
+import { Contents, ServiceManager } from '@jupyterlab/services';
 import { newFolderIcon, refreshIcon, ToolbarButton } from '@jupyterlab/ui-components';
+import { Slot } from '@lumino/signaling';
 
 import { askPortal } from './api';
 import { Form, IField, Values } from './form';
@@ -21,6 +27,10 @@ interface IKeys {
   readonly source: 'entered' | 'file' | 'none';
   readonly problem: string;
   readonly endpoint: string;
+}
+
+interface IFollower {
+  readonly onFileChanged: Slot<Contents.IManager, Contents.IChangedArgs>;
 }
 
 const FIELDS: ReadonlyArray<IField> = [
@@ -42,7 +52,7 @@ async function enterKeys(services: ServiceManager.IManager, problem: string): Pr
     const note = document.createElement('p');
     note.textContent =
       'They are kept in the memory of this session only, and forgotten at its end. Cells read ' +
-      '~/.aws/credentials: keys that are there are used here, too.';
+      '~/.aws/credentials: keys in that file also work in this panel.';
     note.style.maxWidth = '34em';
     body.node.append(note);
     const buttons = [Dialog.cancelButton(), Dialog.okButton({ label: 'Use' })];
@@ -79,6 +89,14 @@ function makeBrowser(
   browser.node.setAttribute('role', 'region');
   browser.node.setAttribute('aria-label', 'S3');
   const { model } = browser;
+  // JupyterLab takes a change at the top of the home for one of this list, and asks S3 again.
+  const { onFileChanged } = model as unknown as IFollower;
+  services.contents.fileChanged.disconnect(onFileChanged, model);
+  services.contents.fileChanged.connect((_, change) => {
+    if ((change.newValue ?? change.oldValue)?.path?.startsWith(`${S3}:`)) {
+      onFileChanged.call(model, services.contents, change);
+    }
+  });
   model.upload = async (file: File, path?: string) => {
     const place = PathExt.join(path ?? model.path, file.name);
     const upload = new Upload(services, file, place, 's3/uploads', partBytes(file.size));
@@ -87,12 +105,6 @@ function makeBrowser(
     await model.refresh();
     return uploaded;
   };
-  model.connectionFailure.connect((_, error) => {
-    void showErrorMessage('S3', error);
-    if (error instanceof GoneError && !error.isTop) {
-      void model.cd('/');
-    }
-  });
   const newFolder = () => void browser.createNewDirectory();
   const refresh = () => void model.refresh().catch(error => showErrorMessage('S3', error as Error));
   const buttons: ReadonlyArray<[string, ToolbarButton]> = [
@@ -116,11 +128,12 @@ export const s3Plugin: JupyterFrontEndPlugin<void> = {
   id: 'data-scientist-portal:s3',
   description: "Shows the site's S3 store in a file browser.",
   autoStart: true,
-  requires: [IFileBrowserFactory],
+  requires: [IFileBrowserFactory, IDefaultFileBrowser],
   optional: [ILauncher, ICommandPalette],
   activate: (
     app: JupyterFrontEnd,
     factory: IFileBrowserFactory,
+    files: IDefaultFileBrowser,
     launcher: ILauncher | null,
     palette: ICommandPalette | null
   ) => {
@@ -142,7 +155,19 @@ export const s3Plugin: JupyterFrontEndPlugin<void> = {
       void enterKeys(services, '').then(isEntered => (isEntered ? load() : undefined));
     const browser = makeBrowser(services, factory, changeKeys);
     app.shell.add(browser, 'left', { rank: 102, type: 'File Browser' });
+    // The newest file browser is JupyterLab's current one: new notebooks would be made in S3.
+    const { _pool: pool } = factory.tracker as unknown as { _pool: { current: FileBrowser } };
+    setTimeout(() => (pool.current = files));
     let isOpened = false;
+    browser.model.connectionFailure.connect((_, error) => {
+      if (!browser.isVisible) {
+        return;
+      }
+      void showErrorMessage('S3', error);
+      if (error instanceof GoneError && !error.isTop) {
+        void browser.model.cd('/');
+      }
+    });
     let opening: Promise<void> | null = null;
     const open = async () => {
       const { source, problem } = await askPortal<IKeys>(services.serverSettings, 's3/keys');

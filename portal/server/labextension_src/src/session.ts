@@ -106,6 +106,8 @@ export interface ISession {
   /** The last 15 minutes, or averages since the start. */
   history(isSinceStart: boolean): Promise<ISample[]>;
   activity(): Promise<IActivity>;
+  /** Ask for the state now. */
+  look(): void;
 }
 
 export const ISession = new Token<ISession>('data-scientist-portal:ISession');
@@ -177,11 +179,15 @@ class Session implements ISession {
     return askPortal<IActivity>(this.settings, 'session/activity');
   }
 
+  look(): void {
+    void this.poll.refresh();
+  }
+
   private pace(): void {
     const interval = document.hidden ? HIDDEN_INTERVAL_MS : SHOWN_INTERVAL_MS;
     this.poll.frequency = { interval, backoff: true, max: HIDDEN_INTERVAL_MS };
     if (!document.hidden) {
-      void this.poll.refresh();
+      this.look();
     }
   }
 

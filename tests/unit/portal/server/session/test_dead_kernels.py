@@ -8,6 +8,7 @@ import signal
 
 import pytest
 
+from portal.server.kernel_listener import Published
 from portal.server.session.cgroup import Usage
 from portal.server.session.dead_kernels import NOTICE_S, DeadKernels, describe_death
 
@@ -59,6 +60,12 @@ def dead(source: Source, clock: Clock) -> DeadKernels:
     return DeadKernels(source, notebook_of, logging.getLogger("test"), clock)
 
 
+def published(kernel_id: str, kind: str) -> Published:
+    return Published(
+        kernel_id=kernel_id, kind=kind, parent_id="", parent_kind="", metadata={}, unpack=dict
+    )
+
+
 def note(dead: DeadKernels, kernel_id: str, status: int | None) -> str:
     asyncio.run(dead.note(kernel_id, status, is_restarted=True))
     return dead.notices()[-1]
@@ -99,6 +106,19 @@ def test_a_second_death_is_another_notice_in_place_of_the_first(dead: DeadKernel
 
     assert "It has died 2 times in a few minutes." in note(dead, "k1", -signal.SIGSEGV)
     assert len(dead.notices()) == 1
+
+
+def test_a_notice_goes_when_the_kernel_runs_a_cell_again(dead: DeadKernels) -> None:
+    note(dead, "k1", -signal.SIGSEGV)
+    note(dead, "k2", -signal.SIGSEGV)
+
+    dead.take(published("k1", "status"))
+    assert len(dead.notices()) == 2
+    dead.take(published("k1", "execute_input"))
+
+    assert len(dead.notices()) == 1
+    note(dead, "k1", -signal.SIGSEGV)
+    assert "It has died 2 times in a few minutes." in dead.notices()[0]
 
 
 def test_a_notice_is_taken_away_after_a_while(dead: DeadKernels, clock: Clock) -> None:

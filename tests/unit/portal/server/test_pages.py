@@ -1,0 +1,47 @@
+"""The styles of the session's pages, of which JupyterLab shows several in one document."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+PAGES_DIR = Path(__file__).parents[4] / "portal" / "server" / "pages"
+SHARED = "page.css"
+PAGES = sorted(path for path in PAGES_DIR.glob("*.html") if SHARED in path.read_text())
+
+
+def selectors(sheet: Path) -> list[str]:
+    """Return the selectors of all rules, also of those inside @media and @container."""
+    text = re.sub(r"/\*.*?\*/", "", sheet.read_text(), flags=re.DOTALL)
+    heads = [head.strip() for head in re.findall(r"([^{}]+)\{", text)]
+    # A comma inside parentheses is part of one selector.
+    return [
+        part.strip()
+        for head in heads
+        if not head.startswith("@")
+        for part in re.split(r",(?![^()]*\))", head)
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_styles_of_a_page_reach_no_other_page(page: Path) -> None:
+    sheets = re.findall(r"static/portal/([\w.]+\.css)", page.read_text())
+    (root,) = re.findall(r'<main class="([^"]+)"', page.read_text())
+
+    assert sheets == [SHARED, *([] if len(sheets) == 1 else [f"{page.stem}.css"])]
+    assert root.split() == ["dsp-page", f"dsp-{page.stem}"]
+    for sheet in sheets[1:]:
+        found = selectors(PAGES_DIR / sheet)
+        assert found
+        assert [one for one in found if not one.startswith(f".dsp-{page.stem} ")] == []
+
+
+def test_the_styles_of_all_pages_give_way_to_those_of_each() -> None:
+    found = selectors(PAGES_DIR / SHARED)
+    # The ground of a page that has a tab of the browser, where no other page is.
+    alone = {":root:has(> body[data-base-url])", "body[data-base-url]"}
+
+    assert found
+    assert [one for one in found if not one.startswith(":where(") and one not in alone] == []
