@@ -3,6 +3,9 @@ tests/unit/spawner/slurm/test_jobs.py, or in tests/programs where they start pro
 
 from __future__ import annotations
 
+import ast
+import tomllib
+from fnmatch import fnmatch
 from pathlib import Path
 
 TESTS_DIR = Path(__file__).parents[1]
@@ -49,3 +52,48 @@ def test_a_file_of_tests_has_the_place_and_the_name_of_what_it_tests() -> None:
 
 def test_only_files_of_several_modules_are_excepted() -> None:
     assert [test for test in OF_SEVERAL if test not in TESTS or is_of_a_module(test)] == []
+
+
+def modules() -> dict[str, Path]:
+    """Return the modules of the product with code in them; links are other names of the same."""
+    folders = (CHECKOUT / name for name in ("spawner", "portal", "deploy"))
+    found = (path for folder in folders for path in folder.rglob("*.py"))
+    return {
+        ".".join(path.relative_to(CHECKOUT).with_suffix("").parts): path
+        for path in found
+        if path.name != "__init__.py" and path.resolve() == path
+    }
+
+
+def imported_by_tests() -> set[str]:
+    names: set[str] = set()
+    for path in TESTS_DIR.rglob("test_*.py"):
+        if "output" in path.parts:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names.update(alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names.add(node.module)
+                names.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return names
+
+
+def has_own_file(path: Path) -> bool:
+    mirrored = path.relative_to(CHECKOUT)
+    names = (f"test_{path.name}", f"test_{path.parent.name}.py")
+    return any(
+        (TESTS_DIR / suite / place / name).exists()
+        for suite in ("unit", "programs")
+        for place, name in zip((mirrored.parent, mirrored.parent.parent), names, strict=True)
+    )
+
+
+def test_each_module_has_tests_or_a_line_that_says_which_test_holds_it() -> None:
+    lines = tomllib.loads((TESTS_DIR / "held_by.toml").read_text())
+    imported = imported_by_tests()
+    alone = {m for m, path in modules().items() if not has_own_file(path) and m not in imported}
+
+    assert [m for m in sorted(alone) if not any(fnmatch(m, pattern) for pattern in lines)] == []
+    assert [p for p in lines if not any(fnmatch(m, p) for m in alone)] == []
+    assert [test for test in lines.values() if not (TESTS_DIR / test).exists()] == []
