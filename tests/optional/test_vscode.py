@@ -70,6 +70,15 @@ PYTHON = {
         exports.activate = () => { say(); vscode.workspace.onDidChangeConfiguration(say); };
     """,
 }
+# Of a colleague, opened but not run. Each way in which it could act is noted by its name.
+ACT = "top.acted = (top.acted ?? '') + ' {}'"
+TABLE = """<table>
+  <tr><th>loss</th></tr>
+
+  <tr><td>0.125</td></tr>
+</table>"""
+# The session's, the hub's, and pages that would ask them.
+PLACES = ("/user/ada/api/contents", "/user/ada/api/terminals", "/hub/api/user", "/user/ada/lab")
 MANIFEST = """<PackageManifest Version="2.0.0"
     xmlns="http://schemas.microsoft.com/developer/vsx-schema/2011"><Metadata>
     <Identity Language="en-US" Id="{name}" Version="1.0.0" Publisher="{publisher}"/></Metadata>
@@ -232,6 +241,106 @@ def test_a_file_is_edited_and_saved(page: Page, server: NotebookServer) -> None:
     page.keyboard.press("Control+S")
 
     eventually(lambda: file.read_text().strip() == "epochs = 3", timeout_s=60)
+
+
+def in_html(way: str) -> str:
+    act = ACT.format(way)
+    return f'<p>of {way}</p><script>{act}</script><img src="x" onerror="{act}">'
+
+
+def colleagues_notebook() -> dict[str, Any]:
+    """Return a notebook with a script wherever it is shown as more than text."""
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg" onload="{ACT.format("svg")}"><text/></svg>'
+    shown = {
+        "text/html": f"{TABLE}{in_html('html')}",
+        "image/svg+xml": svg,
+        "application/javascript": ACT.format("javascript"),
+        "text/markdown": f"*markdown*\n\n{in_html('markdown')}",
+        "text/latex": in_html("latex"),
+        "text/plain": in_html("plain"),
+    }
+    outputs: list[dict[str, Any]] = [
+        {"output_type": "display_data", "metadata": {}, "data": {mime: text}}
+        for mime, text in shown.items()
+    ]
+    outputs += [
+        {"output_type": "stream", "name": name, "text": in_html(name)}
+        for name in ("stdout", "stderr")
+    ]
+    # Marked up, as the Jupyter extension does it.
+    lines = [f"\x1b[31mError\x1b[0m <a href='x'>{in_html('traceback')}</a>"]
+    error = {"output_type": "error", "ename": "Error", "evalue": in_html("error")}
+    outputs.append({**error, "traceback": lines})
+    last = {"text/html": in_html("last")}
+    outputs.append({"output_type": "display_data", "metadata": {}, "data": last})
+    code = {"cell_type": "code", "id": "a", "metadata": {}, "execution_count": 1, "source": "1"}
+    text = {"cell_type": "markdown", "id": "b", "metadata": {}, "source": in_html("markdown cell")}
+    return {
+        "nbformat": 4,
+        "nbformat_minor": 5,
+        "metadata": {"language_info": {"name": "python"}},
+        "cells": [text, {**code, "outputs": outputs}],
+    }
+
+
+def test_a_colleagues_notebook_is_shown_in_a_trusted_folder_and_runs_nothing(
+    page: Page, server: NotebookServer, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    foreign = server.root.parent / "isilon"
+    foreign.mkdir()
+    (foreign / "results.ipynb").write_text(json.dumps(colleagues_notebook()))
+    (server.root / "isilon").symlink_to(foreign)
+
+    run_in_terminal(page, "code-server isilon/results.ipynb")
+
+    cells = page.frame_locator("iframe.webview.ready").frame_locator("#active-frame")
+    expect(cells.get_by_text("of markdown cell")).to_be_visible()
+    expect(cells.get_by_role("cell", name="0.125")).to_be_visible()
+    expect(cells.get_by_text("of last")).to_be_attached()
+    assert page.evaluate("window.acted ?? ''") == ""
+    run_in_terminal(page, "rm isilon")
+
+
+def test_a_script_in_its_window_asks_nothing_of_session_and_hub(
+    page: Page, server: NotebookServer
+) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    for place in PLACES:
+        assert page.evaluate("fetch('.').then(answer => answer.ok)"), "VS Code itself"
+        refused = f"fetch({place!r}).then(() => 'asked', () => 'refused')"
+        assert page.evaluate(refused) == "refused"
+        page.evaluate(
+            """place => {
+                navigator.sendBeacon(place, '');
+                new WebSocket(new URL(place, location).href.replace('http', 'ws'))
+                for (const [tag, name] of [['iframe', 'src'], ['object', 'data']]) {
+                    const frame = document.createElement(tag);
+                    document.body.append(Object.assign(frame, {[name]: place}));
+                }
+                const form = Object.assign(document.createElement('form'), {
+                    action: place, method: 'post', target: 'elsewhere'});
+                document.body.append(form);
+                form.submit();
+            }""",
+            place,
+        )
+    page.evaluate("fetch('.')")
+
+    assert [url for url in asked if url.removeprefix(server.host) in PLACES] == []
+
+
+def test_it_has_no_hold_on_the_window_that_opened_it(page: Page, server: NotebookServer) -> None:
+    session = page.context.new_page()
+    session.goto(f"{server.host}/user/ada/portal/jobs")
+
+    with session.expect_popup() as opened:
+        session.evaluate("address => void window.open(address)", address(server))
+
+    expect(opened.value.locator(".monaco-workbench")).to_be_visible(timeout=TIMEOUT_MS)
+    assert opened.value.evaluate("window.opener") is None
+    for window in (opened.value, session):
+        window.close()
 
 
 def test_none_of_its_extensions_misses_a_module(page: Page, server: NotebookServer) -> None:

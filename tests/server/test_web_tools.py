@@ -26,6 +26,7 @@ import http.server, os, socketserver, sys
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         self.send_response(200)
+        self.send_header("Content-Security-Policy", "img-src 'none'")
         self.end_headers()
         self.wfile.write(f"{self.path} {os.environ.get('JUPYTERHUB_API_TOKEN')}".encode())
     address_string = lambda self: "socket"
@@ -86,6 +87,19 @@ def test_a_tool_that_listens_on_a_port_is_opened_behind_the_login(server: Notebo
 
 def test_a_tool_on_a_socket_gets_no_token_of_the_session(server: NotebookServer) -> None:
     assert server.http.get(f"{address_of(server, 'own')}page", timeout=60).text == "/page None"
+
+
+def test_pages_of_a_tool_are_kept_apart_from_the_portal_beside_what_the_tool_forbids(
+    server: NotebookServer,
+) -> None:
+    url = address_of(server, "own")
+
+    headers = server.http.get(f"{url}page", timeout=60).headers
+
+    own, policy = headers["Content-Security-Policy"].split(", ")
+    assert own == "img-src 'none'"
+    assert f"connect-src blob: data: {url.partition('://')[2]} " in policy
+    assert headers["Cross-Origin-Opener-Policy"] == "same-origin"
 
 
 def test_no_tool_opens_a_port_of_the_node(server: NotebookServer) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from deploy.environments.builder.code_server_outputs import distrust_outputs
 from deploy.environments.builder.code_server_settings import set_defaults
 from deploy.environments.builder.environment import install_environment
 from deploy.environments.builder.errors import BuildError
@@ -63,6 +64,7 @@ def install_code_server(plan: Plan, log: IO[str]) -> None:
     shutil.rmtree(of_vscode)
     _prune(vscode)
     set_defaults(vscode)
+    distrust_outputs(vscode)
     modules = vscode / "node_modules/@vscode"
     shutil.copytree(plan.recipes_dir / MODULES, modules, dirs_exist_ok=True)
     _link(vscode / "extensions/node_modules/typescript", "../../node_modules/typescript")

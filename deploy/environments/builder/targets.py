@@ -142,7 +142,7 @@ TARGETS = (
         made_from=code_server.made_from,
         results=lambda plan: [code_server.program(plan)],
         needs=("uv", "node"),
-        code=("code_server", "code_server_settings", "npm"),
+        code=("code_server", "code_server_outputs", "code_server_settings", "npm"),
     ),
     Target(
         # Apart from the frameworks' kernels, which a site can leave out.

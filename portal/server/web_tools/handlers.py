@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from jupyter_server.base.handlers import APIHandler
 from jupyter_server_proxy.config import ServerProcess, make_handlers
-from tornado.httputil import HTTPHeaders
+from jupyter_server_proxy.handlers import RewritableResponse
+from tornado.httputil import HTTPHeaders, HTTPServerRequest
 
 from portal.server.authorization import for_the_user
 from portal.server.web_tools.tool import WebTool, tool_path
@@ -19,6 +21,9 @@ _START_TIMEOUT_S = 60
 # Those of JupyterHub and Jupyter Server. A tool may set others, such as RStudio, for its own path.
 _COOKIES_OF_THE_PORTAL = re.compile(r"(__Host-)?(jupyterhub-|_xsrf|username-)")
 _SECRET_HEADERS = {"authorization", "x-xsrftoken"}
+# Beside connect-src, how a page can change something, or run a page of the portal. What it loads
+# otherwise, such as a script, it cannot read.
+_ASKING = ("form-action", "frame-src", "object-src", "worker-src")
 
 
 def offered_tools(settings: SessionSettings) -> tuple[WebTool, ...]:
@@ -39,18 +44,19 @@ def tool_handlers(tools: tuple[WebTool, ...], base_url: str) -> list[Any]:
 
     The `base_url` is the path of the notebook server, with a slash at both ends.
     """
-    processes = [
-        ServerProcess(
+    routes = []
+    for tool in tools:
+        process = ServerProcess(
             name=tool.path,
             command=tool.argv(),
             environment=tool.variables(),
             unix_socket=True,
             timeout=_START_TIMEOUT_S,
             update_last_activity=tool.requests_are_use,
+            rewrite_response=_kept_apart(tool),
         )
-        for tool in tools
-    ]
-    return [_without_secrets(*route) for route in make_handlers(base_url, processes)]
+        routes += [_without_secrets(*route) for route in make_handlers(base_url, [process])]
+    return routes
 
 
 def _without_secrets(path: str, handler: Any, *arguments: Any) -> tuple[Any, ...]:
@@ -64,6 +70,38 @@ def _without_secrets(path: str, handler: Any, *arguments: Any) -> tuple[Any, ...
             return harmless_headers(super().proxy_request_headers())
 
     return path, ToolProxy, *arguments
+
+
+def _kept_apart(tool: WebTool) -> Callable[[RewritableResponse, HTTPServerRequest], None]:
+    """Return what keeps the portal from the pages of a tool."""
+
+    def keep_apart(response: RewritableResponse, request: HTTPServerRequest) -> None:
+        own = f"{request.path.partition(tool.path)[0]}{tool.path}/"
+        # Beside the tool's own, which may forbid more.
+        response.headers.add(
+            "Content-Security-Policy", page_policy(request.host, (own, *tool.asks))
+        )
+        # Neither the window that opened it nor one that it opens is at its hand.
+        response.headers["Cross-Origin-Opener-Policy"] = "same-origin"
+
+    return keep_apart
+
+
+def page_policy(host: str, asked: Sequence[str]) -> str:
+    """Return what lets pages of a tool ask nothing of the portal but what is `asked`.
+
+    A page may show what others have written, and has the portal's origin.
+
+    Args:
+        host: As the browser names the portal.
+        asked: Paths of the portal, all that is below them included, and addresses of other sites.
+    """
+    own = [f"{host}{path}" for path in asked if path.startswith("/")]
+    sources = ["blob:", "data:", *own, *(site for site in asked if not site.startswith("/"))]
+    # Not every browser counts a websocket as of the page's own scheme.
+    sockets = [f"{scheme}{address}" for scheme in ("ws://", "wss://") for address in own]
+    policies = [f"{name} {' '.join(sources)}" for name in _ASKING]
+    return "; ".join([f"connect-src {' '.join([*sources, *sockets])}", *policies])
 
 
 def harmless_headers(headers: HTTPHeaders) -> HTTPHeaders:

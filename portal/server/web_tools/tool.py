@@ -34,6 +34,7 @@ class WebTool:
             the same host cannot request what the tool shows.
         environment: Further variables of the program.
         requests_are_use: Whether requests show the hub that somebody uses the session.
+        asks: What its pages may ask beside its own path: sites, and paths of the portal.
     """
 
     title: str
@@ -41,6 +42,7 @@ class WebTool:
     path: str
     environment: Mapping[str, str] = field(default_factory=dict)
     requests_are_use: bool = True
+    asks: tuple[str, ...] = ()
 
     def argv(self) -> list[str]:
         """Return the command that listens on a unix socket, as a template of jupyter-server-proxy.

@@ -60,6 +60,7 @@ def vscode_tool(
         environment=_environment(settings, private_dir, port_prefix, kernels),
         # An open window asks all the time; its extension tells when somebody uses it.
         requests_are_use=False,
+        asks=(port_prefix, *_galleries(settings.vscode_gallery)),
     )
 
 
@@ -81,6 +82,11 @@ def _environment(
         # Else VS Code's sockets are in /tmp, with the rights that the user's umask leaves.
         variables["XDG_RUNTIME_DIR"] = str(private_dir)
     return variables
+
+
+def _galleries(address: str) -> list[str]:
+    # With the slash, all that is below it counts.
+    return [f"{address.rstrip('/')}/"] if address else []
 
 
 def _gallery(address: str) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tornado.httputil import HTTPHeaders
 
-from portal.server.web_tools.handlers import harmless_headers
+from portal.server.web_tools.handlers import harmless_headers, page_policy
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,16 @@ def test_a_tool_gets_no_token() -> None:
     headers = HTTPHeaders({"Authorization": "token secret", "X-XSRFToken": "2"})
 
     assert list(harmless_headers(headers).get_all()) == []
+
+
+def test_pages_of_a_tool_ask_nothing_but_what_they_are_given() -> None:
+    policy = page_policy("lab.example.org", ("/user/ada/tool/", "https://open-vsx.org/"))
+
+    allowed = dict(part.split(" ", 1) for part in policy.split("; "))
+    assert set(allowed) == {"connect-src", "form-action", "frame-src", "object-src", "worker-src"}
+    for name, sources in allowed.items():
+        sites = {source for source in sources.split() if ":" not in source or "//" in source}
+        own = {"lab.example.org/user/ada/tool/"}
+        if name == "connect-src":
+            own |= {f"{scheme}://lab.example.org/user/ada/tool/" for scheme in ("ws", "wss")}
+        assert sites == own | {"https://open-vsx.org/"}

@@ -57,7 +57,10 @@ def test_a_site_names_its_gallery_or_has_none(tmp_path: Path) -> None:
     gallery = json.loads(environment["EXTENSIONS_GALLERY"])
     assert gallery["serviceUrl"] == "https://open-vsx.org/vscode/gallery"
 
-    none = tool_of(replace(SETTINGS, vscode_gallery=""), tmp_path).environment
+    assert tool_of(SETTINGS, tmp_path).asks == (PREFIX, "https://open-vsx.org/")
+    without = tool_of(replace(SETTINGS, vscode_gallery=""), tmp_path)
+    assert without.asks == (PREFIX,)
+    none = without.environment
 
     assert none["EXTENSIONS_GALLERY"] == "{}"
 
