@@ -56,6 +56,8 @@ class Watch:
         # The query began before the end was moved, so its end is the old one.
         elif self.record is not None:
             record = replace(record, ends_at=self.record.ends_at)
+        if self._is_put_back(record):
+            record = replace(record, state=JobState.REQUEUED)
         is_new = self.record != record
         self.record = record
         # One sight of the job makes earlier absences a fault of Slurm's answers.
@@ -66,6 +68,13 @@ class Watch:
             self.is_gone = record.state is not JobState.COMPLETING
         if is_new:
             self.on_news()
+
+    def _is_put_back(self, record: JobRecord) -> bool:
+        """Return whether Slurm has put the job back; it shows it as completing meanwhile."""
+        before = self.record
+        if record.state is not JobState.COMPLETING or before is None:
+            return False
+        return record.n_restarts > before.n_restarts or before.state is JobState.REQUEUED
 
     def set_end(self, now: float, *, left_s: int, ends_at: str) -> None:
         """Set a new end; answers to earlier queries no longer change it.

@@ -275,15 +275,16 @@ class SessionJob:
         return self._watch
 
     def _on_state(self) -> None:
-        if self._run.note(self.record) and self.session.port:
-            self._lose_server()
+        if self._run.note(self.record):
+            self._deadline = None
+            if self.session.port:
+                self._lose_server()
         self._news.set()
         if self.is_over:
             self._on_over()
 
     def _lose_server(self) -> None:
         self._run.forget()
-        self._deadline = None
         if self.session.is_ready:
             self._is_requeued = True
         else:

@@ -162,7 +162,7 @@ class SlurmContract:
     ) -> None:
         job = self.job("true", "--wrap=id")
 
-        with pytest.raises(SlurmError, match="launcher rejected"):
+        with pytest.raises(SlurmError, match="launcher on the head node failed"):
             await slurm.submit(user, job, {})
 
         assert await slurm.find_jobs(name=job.argv[0].partition("=")[2]) == []
@@ -170,7 +170,7 @@ class SlurmContract:
     async def test_a_variable_that_would_change_sbatch_is_refused(
         self, slurm: Slurm, user: str
     ) -> None:
-        with pytest.raises(SlurmError, match="launcher rejected"):
+        with pytest.raises(SlurmError, match="launcher on the head node failed"):
             await slurm.submit(user, self.job("true"), {"SBATCH_PARTITION": "x"})
 
     async def test_the_catalog_holds_a_partition_with_gpus(self, slurm: Slurm, user: str) -> None:

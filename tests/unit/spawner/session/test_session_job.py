@@ -468,6 +468,30 @@ async def test_a_start_whose_job_starts_again_waits_for_the_new_port(setting: Se
     assert await asyncio.wait_for(served, 10) == "http://address-of-n1:31001"
 
 
+async def test_a_start_whose_job_slurm_puts_back_before_it_began_goes_on(setting: Setting) -> None:
+    job = setting.make_job(setting.session, timeout_s=0.2)
+    await job.submit(JOB, {})
+    key = job.session.key
+    served = asyncio.ensure_future(job.wait_until_served(setting.probe))
+    setting.slurm.put(key, JobState.RUNNING)
+    await setting.see()
+
+    # Its node has not taken it. Slurm shows it so until the node is clean.
+    setting.slurm.put(key, JobState.COMPLETING, n_restarts=1)
+    for _ in range(3):
+        await setting.see()
+    assert not job.is_over
+    await asyncio.wait({served}, timeout=0.3)
+    assert not served.done(), "the time in the queue does not count"
+    setting.slurm.put(key, JobState.RUNNING, n_restarts=1)
+    await setting.see()
+    assert job.take_port(31000)
+    setting.answers.set()
+
+    assert await asyncio.wait_for(served, 10) == "http://address-of-n1:31000"
+    assert setting.slurm.cancelled == []
+
+
 async def test_the_end_of_a_used_session_is_explained_with_its_log(
     setting: Setting, caplog: pytest.LogCaptureFixture
 ) -> None:
