@@ -32,7 +32,7 @@ from spawner.slurm.jobs import (
     parse_scontrol_job,
     parse_squeue,
 )
-from spawner.slurm.listing import NO_SUCH_JOB, new_mark
+from spawner.slurm.listing import NO_SUCH_JOB, job_options, new_mark
 from spawner.slurm.reservations import RESERVATIONS_ARGV, Reservation, parse_reservations
 from spawner.slurm.states import JobState, Phase
 
@@ -139,9 +139,7 @@ class Slurm:
             SlurmUnavailableError: If Slurm did not answer.
             SlurmError: If squeue failed.
         """
-        if not job_ids:
-            return []
-        return await self._squeue("--jobs=" + ",".join(str(job_id) for job_id in job_ids))
+        return [job for option in job_options(job_ids) for job in await self._squeue(option)]
 
     async def find_jobs(self, *, name: str = "", user: str = "") -> list[JobRecord]:
         """Return the jobs that slurmctld remembers, ended ones too; an empty name or user is any.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 # What squeue and scontrol say about a job that slurmctld has forgotten, or that never was.
 NO_SUCH_JOB = "Invalid job id"
+# Linux takes 128 KiB in one argument (MAX_ARG_STRLEN), and an id has up to 10 digits.
+_MOST_IDS = 10_000
 
 
 def new_mark() -> str:
@@ -18,6 +20,12 @@ def new_mark() -> str:
     """
     # A letter first: squeue would take a digit for a part of the width before it.
     return f"m{secrets.token_hex(8)}"
+
+
+def job_options(job_ids: Sequence[int]) -> Iterator[str]:
+    """Yield --jobs options that together name all jobs, for one command each."""
+    for start in range(0, len(job_ids), _MOST_IDS):
+        yield "--jobs=" + ",".join(map(str, job_ids[start : start + _MOST_IDS]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import asyncio
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,14 @@ class TestFakeSlurm(SlurmContract):
 
         cluster.change(key.job_id, uid=uid)
         assert await slurm.cancel(key)
+
+    async def test_any_number_of_jobs_is_asked_for(self, slurm: Slurm, user: str) -> None:
+        key = await self.submitted(slurm, user, "true")
+        keys = [replace(key, job_id=4_000_000_000 + number) for number in range(15_000)]
+
+        ids = [one.job_id for one in (*keys, key)]
+        assert [job.key for job in await slurm.list_jobs(ids)] == [key]
+        assert list(await slurm.accounting.read_ends([*keys, key]) or {}) == [key]
 
     async def test_only_the_newest_logs_are_kept(
         self, cluster: FakeCluster, slurm: Slurm, user: str

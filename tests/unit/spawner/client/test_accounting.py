@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 import pytest
 
@@ -64,3 +65,16 @@ async def test_without_accounting_nobody_but_slurm_sees_hidden_jobs(
     database.error = NONE
 
     assert not await accounting.sees_all("dsportal")
+
+
+@pytest.mark.parametrize(
+    ("stderr", "words"),
+    [("sacct gave no answer in 8 s", "did not list all your jobs in time"), (AWAY, "responding")],
+)
+async def test_hours_that_take_too_long_are_not_blamed_on_accounting(
+    accounting: Accounting, database: Database, stderr: str, words: str
+) -> None:
+    database.error = stderr
+
+    with pytest.raises(SlurmUnavailableError, match=words):
+        await accounting.read_allocations("ada", datetime(2026, 11, 1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spawner.programs import extend_time_limit, launcher
-from spawner.slurm.listing import LongSqueue, Sacct, Squeue, new_mark
+from spawner.slurm.listing import LongSqueue, Sacct, Squeue, job_options, new_mark
 
 NAMES = Squeue("ATj")
 ENDS = Sacct(("JobIDRaw", "State", "JobName"))
@@ -52,3 +52,14 @@ def test_lines_of_another_form_are_no_job(text: str) -> None:
 def test_the_programs_that_import_nothing_ask_in_the_same_form() -> None:
     assert Squeue("Uj").field_format == launcher.SQUEUE_FIELDS
     assert Squeue("AUTljk").field_format == extend_time_limit.SQUEUE_FIELDS
+
+
+def test_any_number_of_jobs_is_named_in_arguments_that_linux_takes() -> None:
+    ids = list(range(4_000_000_000, 4_000_030_000))
+
+    options = list(job_options(ids))
+
+    assert all(len(option) < 128 * 1024 for option in options)
+    named = [job_id for option in options for job_id in option.removeprefix("--jobs=").split(",")]
+    assert named == list(map(str, ids))
+    assert list(job_options([])) == []
