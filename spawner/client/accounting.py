@@ -9,10 +9,11 @@ from typing import Any
 
 from spawner.client.command import Completed
 from spawner.client.visibility import level_argv, sees_all
-from spawner.errors import SlurmError, SlurmUnavailableError
+from spawner.errors import OptionsError, SlurmError, SlurmUnavailableError
 from spawner.slurm.associations import QOS_ARGV, USERS_ARGV, Associations
 from spawner.slurm.jobs import ENDS, JobEnd, JobKey, parse_sacct
 from spawner.slurm.listing import job_options, new_mark
+from spawner.slurm.units import parse_memory
 from spawner.slurm.usage import ALLOCATIONS, Allocation, parse_allocations
 
 _NO_ACCOUNTING = re.compile(
@@ -89,6 +90,23 @@ class Accounting:
             self.is_kept = True
             ends |= parse_sacct(done.stdout, mark)
         return {key: ends[key] for key in keys if key in ends}
+
+    async def read_peak_mib(self, key: JobKey) -> int | None:
+        """Return the most memory that Slurm measured in a step of a job, in MiB.
+
+        Returns:
+            None if it has measured none, or accounting does not answer.
+
+        Source:
+            sacct(1), MaxRSS, and slurm.conf(5), JobAcctGatherFrequency, Slurm 22.05 to 25.11:
+            measured every 30 s, and at the end of a step.
+        """
+        argv = ("sacct", "--noheader", "--parsable2", "--format=MaxRSS", f"--jobs={key.job_id}")
+        try:
+            words = (await self._query(argv)).stdout.split()
+            return max((parse_memory(word) for word in words), default=None)
+        except (SlurmError, OptionsError):
+            return None
 
     async def read_allocations(self, user: str, since: datetime) -> list[Allocation]:
         """Return the GPUs that all of a user's jobs held, and the user's sessions without a GPU.

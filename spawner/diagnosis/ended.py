@@ -89,7 +89,7 @@ EXIT_CODES: dict[int, Words] = {
 SIGNALS: dict[str, Words] = {
     "SIGKILL": (
         "The {session} was killed{node}, often because it ran out of memory.",
-        "{new} with {more_memory}.",
+        "{new}; if it ran out of memory, with {more_memory}.",
     ),
     "SIGTERM": ("The {session} was told to stop{node} and did.", _WHEN_NEEDED),
     "SIGINT": ("The {session} was interrupted{node}.", _WHEN_NEEDED),
@@ -103,6 +103,16 @@ SIGNALS: dict[str, Words] = {
         "Free some of your disk space, then {start}.",
     ),
 }
+# Slurm measures now and then, so what fills the memory within seconds may not have been seen.
+NEARLY_ALL = 0.9
+KILLED_FULL: Words = (
+    "The {session} was killed{node}, most likely because it ran out of memory: {used} were in use.",
+    "{new} with {more_memory}.",
+)
+KILLED_WITH_ROOM: Words = (
+    "The {session} was killed{node}, hardly for its memory: at most {used} were measured in use.",
+    "{new}; if nobody killed it on purpose and it happens again, ask the administrators.",
+)
 OTHER_EXIT_CODE: Words = ("The {session} ended with an error{node} (exit code {code}).", _LOG)
 OTHER_SIGNAL: Words = ("The {session} was ended{node} by the signal {signal}.", _LOG)
 _FILES_SIGNAL = 53
@@ -222,6 +232,9 @@ def _explain_failed(
     if signal:
         name = _name_of_signal(signal) or str(signal)
         words = SIGNALS.get(name, OTHER_SIGNAL)
+        if name == "SIGKILL" and "used" in parts:
+            is_full = (situation.memory_share or 0.0) >= NEARLY_ALL
+            words = KILLED_FULL if is_full else KILLED_WITH_ROOM
         return diagnose(words, {**parts, "signal": name}, situation)
     if exit_code:
         sentence, next_step = EXIT_CODES.get(exit_code, OTHER_EXIT_CODE)
@@ -254,7 +267,12 @@ def _name_of_signal(number: int) -> str:
 def _parts(node: str, situation: Situation, exit_code: int | None) -> dict[str, str]:
     shown_node = quote(node, n_characters=64).strip('"') if node else ""
     walltime_s, memory_mib = situation.walltime_s, situation.memory_mib
+    used: dict[str, str] = {}
+    if memory_mib and situation.memory_share is not None:
+        memory_gib = memory_mib / 1024
+        used["used"] = f"{situation.memory_share * memory_gib:.1f} of {memory_gib:.3g} GB"
     return {
+        **used,
         "node": f" on {shown_node}" if shown_node else "",
         "of_node": f" {shown_node}" if shown_node else "",
         "code": str(exit_code),

@@ -106,6 +106,7 @@ class Situation:
         n_gpus_limit: GPUs that the limit in question allows at a time.
         is_own_limit: Whether that limit counts the user's own jobs alone.
         max_walltime_s: Longest session that is allowed, in seconds.
+        memory_share: Largest part of its memory that was measured in use, 0 to 1.
         user_uid: Uid of the session's user.
         hub_uid: Uid of the account that the portal runs as.
         gpu_type: GPU type that it asks for; empty for any.
@@ -122,6 +123,7 @@ class Situation:
     walltime_s: int | None = None
     max_walltime_s: int | None = None
     memory_mib: int | None = None
+    memory_share: float | None = None
     user_uid: int | None = None
     hub_uid: int | None = None
     gpu_type: str | None = None

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from spawner.diagnosis.ended import NEARLY_ALL
 from spawner.diagnosis.messages import count_gpus
 from spawner.errors import OptionsError
 from spawner.options.job_options import JobOptions
 from spawner.slurm.jobs import JobEnd
 from spawner.slurm.states import JobState
-
-# A shell reports a child that a signal ended as 128 plus the signal's number.
-_SHELL_SIGNAL = 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,9 +57,8 @@ def correct(
 
 
 def _was_out_of_memory(end: JobEnd) -> bool:
-    killed = end.signal or (end.exit_code or 0) - _SHELL_SIGNAL
     return end.state is JobState.OUT_OF_MEMORY or (
-        end.state is JobState.FAILED and killed == signal.SIGKILL
+        end.is_killed and (end.memory_share or 0.0) >= NEARLY_ALL
     )
 
 

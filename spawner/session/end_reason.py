@@ -55,6 +55,9 @@ def add_state_step(
 async def explain_session_end(slurm: Slurm, session: Session) -> JobEndedError:
     """Return why a session's job ended, as an error with one sentence and one next step."""
     end = await _read_end(slurm, session.key)
+    if end.is_killed and session.memory_mib:
+        peak_mib = await slurm.accounting.read_peak_mib(session.key)
+        end = replace(end, memory_share=peak_mib / session.memory_mib if peak_mib else None)
     user_uid = None
     if end.cancelled_by_uid is not None:
         # The name service may be slow, so it is not called in the event loop.
@@ -69,7 +72,11 @@ async def explain_session_end(slurm: Slurm, session: Session) -> JobEndedError:
         cancelled_by_uid=end.cancelled_by_uid,
         node=end.node,
         # Administrators can change the limit of a job that runs.
-        situation=replace(situation, walltime_s=end.time_limit_s or situation.walltime_s),
+        situation=replace(
+            situation,
+            walltime_s=end.time_limit_s or situation.walltime_s,
+            memory_share=end.memory_share,
+        ),
     )
     return JobEndedError(
         str(diagnosis),

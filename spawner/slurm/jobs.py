@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from signal import SIGKILL
 
 from spawner.slurm.listing import LongSqueue, Sacct, Squeue
 from spawner.slurm.states import JobState, parse_cancelled_by, parse_state
@@ -130,6 +131,8 @@ class JobEnd:
         cancelled_by_uid: Who cancelled it; None if Slurm does not say.
         time_limit_s: Its time limit in seconds when it ended, which an administrator may have
             changed; None if it had none or Slurm does not say.
+        memory_share: Largest part of its memory that was measured in use, 0 to 1; None if that is
+            not known or has not been asked for.
     """
 
     state: JobState
@@ -139,6 +142,14 @@ class JobEnd:
     reason: str = ""
     cancelled_by_uid: int | None = None
     time_limit_s: int | None = None
+    memory_share: float | None = None
+
+    @property
+    def is_killed(self) -> bool:
+        """Whether SIGKILL ended it, as the system does when memory is full, and anybody may."""
+        # A shell reports a child that a signal ended as 128 plus the signal's number.
+        killed = self.signal or (self.exit_code or 0) - 128
+        return self.state is JobState.FAILED and killed == SIGKILL
 
 
 def parse_squeue(text: str, mark: str) -> list[JobRecord]:

@@ -16,8 +16,8 @@ NO_SUCH_NODE = JobEnd(state=JobState.FAILED, reason="BadConstraints")
     "end",
     [
         OUT_OF_MEMORY,
-        JobEnd(state=JobState.FAILED, signal=9),
-        JobEnd(state=JobState.FAILED, exit_code=137),
+        JobEnd(state=JobState.FAILED, signal=9, memory_share=0.9),
+        JobEnd(state=JobState.FAILED, exit_code=137, memory_share=1.1),
     ],
 )
 def test_a_session_without_enough_memory_is_offered_one_gpu_more(end: JobEnd) -> None:
@@ -53,6 +53,8 @@ def test_what_cannot_be_had_is_left_out() -> None:
         ({"gpus": "1"}, NO_SUCH_NODE),
         ({"gpus": "1"}, JobEnd(state=JobState.NODE_FAIL)),
         ({"gpus": "1"}, JobEnd(state=JobState.FAILED, exit_code=3)),
+        ({"gpus": "1"}, JobEnd(state=JobState.FAILED, signal=9)),
+        ({"gpus": "1"}, JobEnd(state=JobState.FAILED, exit_code=137, memory_share=0.02)),
         ({"gpus": "many"}, OUT_OF_MEMORY),
     ],
 )

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from spawner.client.accounting import Accounting
+from spawner.client.command import Completed
+from spawner.options.retry_options import correct
 from spawner.session import end_reason
 from spawner.session.session import Session
 from spawner.slurm.jobs import JobEnd, JobKey
@@ -83,3 +85,45 @@ async def test_a_session_whose_time_limit_was_shortened_is_told_the_limit_that_i
     error = await end_reason.explain_session_end(Shortened(), session)  # type: ignore[arg-type]
 
     assert "reached its time limit of 30 minutes" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("measured", "used", "advises_more"),
+    [("\n307200K\n1024K\n", "0.3 of 24 GB", False), ("23G\n", "23.0 of 24 GB", True)],
+)
+async def test_a_killed_session_is_told_how_much_memory_was_in_use(
+    measured: str, used: str, advises_more: bool
+) -> None:
+    class Killed(LateSlurm):
+        async def _no_query(self, argv: object) -> Completed:
+            return Completed(exit_code=0, stdout=measured, stderr="")
+
+        async def read_end(self, key: JobKey) -> JobEnd:
+            return JobEnd(state=JobState.FAILED, exit_code=137)
+
+    session = replace(SESSION, memory_mib=24 * 1024)
+
+    error = await end_reason.explain_session_end(Killed(), session)  # type: ignore[arg-type]
+
+    assert used in str(error)
+    assert ("with more GPUs" in error.next_step) is advises_more
+    assert error.end is not None
+    assert bool(correct({"gpus": "1"}, error.end, most_gpus=4)) is advises_more
+
+
+@pytest.mark.parametrize("answer", ["", "\n\n", "much\n"])
+async def test_of_a_killed_session_without_a_figure_none_is_told(answer: str) -> None:
+    class Killed(LateSlurm):
+        async def _no_query(self, argv: object) -> Completed:
+            return Completed(exit_code=0, stdout=answer, stderr="")
+
+        async def read_end(self, key: JobKey) -> JobEnd:
+            return JobEnd(state=JobState.FAILED, signal=9)
+
+    session = replace(SESSION, memory_mib=24 * 1024)
+
+    error = await end_reason.explain_session_end(Killed(), session)  # type: ignore[arg-type]
+
+    assert "often because" in str(error)
+    assert error.end is not None
+    assert error.end.memory_share is None
