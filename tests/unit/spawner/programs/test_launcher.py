@@ -525,3 +525,29 @@ def test_what_is_no_json_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert status == 2
     assert answer["stderr"].startswith("dsportal-launcher: Expecting")
+
+
+def test_no_other_option_of_sbatch_is_let_through() -> None:
+    """The wall between the hub and users' accounts: whoever moves it has to say so here, too."""
+    with_value = [f"{name} {form}" for name, form in sorted(launcher._OPTIONS.items())]
+    alone = sorted(launcher._FLAG.pattern.split("|"))
+    golden = Path(__file__).parents[1] / "golden/launcher-options.txt"
+
+    assert [*with_value, *alone] == golden.read_text().splitlines()
+
+
+@pytest.mark.parametrize(
+    "argument",
+    # Those of sbatch(1), Slurm 22.05 to 25.11, that name files or users, or start programs.
+    [
+        f"--{name}=/tmp/x"
+        for name in (
+            *("batch", "bb", "bbf", "bcast", "chdir", "container", "error", "export"),
+            *("export-file", "get-user-env", "gid", "input", "output", "prolog", "propagate"),
+            *("spank-x", "uid", "wrap"),
+        )
+    ],
+)
+def test_an_option_that_names_a_file_a_user_or_a_program_is_refused(argument: str) -> None:
+    with pytest.raises(RequestError, match="not allowed"):
+        launcher.checked_arguments([argument])

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ssl
 from collections.abc import AsyncIterator
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from portal.hub.network.authority import ensure_certificates
+from spawner.certificates import make_identity
 from spawner.session import readiness
 from spawner.session.readiness import wait_for_answer
 
@@ -33,12 +37,16 @@ class DeafServer:
         writer.close()
 
     @contextlib.asynccontextmanager
-    async def listening(self) -> AsyncIterator[str]:
-        server = await asyncio.start_server(self.answer, "127.0.0.1", 0)
+    async def listening(self, tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
+        server = await asyncio.start_server(self.answer, "127.0.0.1", 0, ssl=tls)
         try:
-            yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+            scheme = "https" if tls else "http"
+            yield f"{scheme}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         finally:
             server.close()
+            # A handshake that failed is closed in a later turn of the loop.
+            for _ in range(5):
+                await asyncio.sleep(0)
             for writer in self._writers:
                 writer.close()
                 with contextlib.suppress(OSError):
@@ -65,3 +73,27 @@ async def test_a_server_that_never_answers_is_given_up_in_time() -> None:
     async with deaf.listening() as url:
         with pytest.raises(TimeoutError):
             await wait_for_answer(starting(timeout_s=0.2), url)
+
+
+@pytest.mark.parametrize("is_impostor", [False, True])
+async def test_only_the_server_that_reported_its_certificate_is_the_sessions(
+    tmp_path: Path, is_impostor: bool
+) -> None:
+    folder = tmp_path / "certificates"
+    ensure_certificates(folder, "127.0.0.1")
+    key, certificate = make_identity("Session of job 17", "127.0.0.1")
+    spawner = starting(timeout_s=0.5 if is_impostor else 30)
+    spawner.certificate, spawner.certificates_dir = certificate, str(folder)
+    if is_impostor:
+        # It has the address, the port and the name.
+        key, certificate = make_identity("Session of job 17", "127.0.0.1")
+    identity = tmp_path / "identity.pem"
+    identity.write_text(key + certificate)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(identity)
+
+    server = DeafServer(n_deaf=0)
+    async with server.listening(tls) as url:
+        expected = pytest.raises(TimeoutError) if is_impostor else contextlib.nullcontext()
+        with expected:
+            await wait_for_answer(spawner, url)
