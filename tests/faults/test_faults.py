@@ -6,13 +6,18 @@ import time
 
 import pytest
 
-from tests.faults import ledger, node_faults, portal_faults, slurm_faults
+from tests.faults import answer_faults, ledger, node_faults, portal_faults, slurm_faults
 from tests.faults.fault import Fault
 from tests.faults.results import Record
 from tests.faults.stage import Stage
 from tests.faults.watch import watching
 
-FAULTS = (*portal_faults.FAULTS, *slurm_faults.FAULTS, *node_faults.FAULTS)
+FAULTS = (
+    *portal_faults.FAULTS,
+    *slurm_faults.FAULTS,
+    *answer_faults.FAULTS,
+    *node_faults.FAULTS,
+)
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)

@@ -1,0 +1,126 @@
+"""Faults of what Slurm's answers say: another time zone, nobody's jobs, hidden jobs, no history.
+
+Some last longer than the hub keeps what it knew: whether it sees all jobs for a minute, accounts
+and limits for five.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from deploy.one_machine.layout import SLURM_DIR
+from tests.faults.fault import Fault, Strike, let_pass, stopped
+from tests.faults.portal_faults import NODE_FAILED
+from tests.faults.stage import Stage, run
+from tests.support import parts
+from tests.support.eventually import eventually
+
+LOCAL_TIME = Path("/etc/localtime")
+OTHER_ZONE = Path("/usr/share/zoneinfo/America/New_York")
+# Several looks of the hub at Slurm.
+ZONE_S = 40
+# Longer than the hub takes to give up a job that it does not see.
+NAMES_AWAY_S = 100
+ACCOUNTING_AWAY_S = 330
+LATE_S = 100
+START_TIMEOUT_S = 180
+
+# Lines of slurm.conf by key; None for none. Source: slurm.conf(5), Slurm 22.05.
+WITHOUT_ACCOUNTING = {
+    "AccountingStorageType": "accounting_storage/none",
+    "AccountingStorageEnforce": None,
+}
+PRIVATE = {"PrivateData": "accounts,jobs,reservations,usage,users"}
+
+
+@contextmanager
+def change_zone(_: Stage) -> Iterator[None]:
+    """Change the time zone of all hosts, as timedatectl does."""
+    zone = LOCAL_TIME.readlink()
+    replace_link(LOCAL_TIME, OTHER_ZONE)
+    let_pass(ZONE_S)
+    yield
+    replace_link(LOCAL_TIME, zone)
+    let_pass(ZONE_S)
+
+
+def replace_link(path: Path, target: Path) -> None:
+    """Let a link lead elsewhere, without a moment in which it is gone."""
+    beside = path.with_name(f"{path.name}.new")
+    beside.symlink_to(target)
+    beside.rename(path)
+
+
+def configured(settings: Mapping[str, str | None], strike: Strike) -> Strike:
+    """Return a fault on a Slurm with other settings, in place of those with the same keys."""
+
+    @contextmanager
+    def strike_there(stage: Stage) -> Iterator[None]:
+        path = SLURM_DIR / "slurm.conf"
+        text = path.read_text()
+        others = [line for line in text.splitlines() if line.partition("=")[0] not in settings]
+        lines = [f"{key}={value}" for key, value in settings.items() if value is not None]
+        restart_controller(path, "\n".join([*others, *lines, ""]))
+        try:
+            with strike(stage):
+                yield
+        finally:
+            restart_controller(path, text)
+
+    return strike_there
+
+
+def restart_controller(path: Path, text: str) -> None:
+    """Start slurmctld again with another configuration."""
+    parts.stop("slurmctld")
+    path.write_text(text)
+    parts.start("slurmctld")
+
+
+@contextmanager
+def accounting_away(stage: Stage) -> Iterator[None]:
+    """Stop slurmdbd, and let the starters start when what the hub knew is old."""
+    account = ("user", "dsportal", "account=research", "adminlevel=operator")
+    run("sacctmgr", "-i", "add", *account)
+    # The hub has to hear it once.
+    stage.wait_for_answers()
+    start_again(stage)
+    parts.kill("slurmdbd")
+    let_pass(LATE_S)
+    start_again(stage)
+    let_pass(ACCOUNTING_AWAY_S - LATE_S)
+    start_again(stage)
+    yield
+    parts.start("slurmdbd")
+
+
+def start_again(stage: Stage) -> None:
+    """Let the starters have new sessions."""
+    for member in stage.starters:
+        member.stop()
+        member.answer = None
+    stage.begin_starts()
+    eventually(lambda: all(m.is_ready() for m in stage.starters), timeout_s=START_TIMEOUT_S)
+
+
+FAULTS = (
+    Fault(
+        name="time-zone",
+        what=f"time zone of all hosts changed for {ZONE_S} s",
+        strike=change_zone,
+        may_refuse=False,
+    ),
+    Fault(
+        name="names-without-accounting",
+        what=f"name service away for {NAMES_AWAY_S} s, without Slurm's accounting",
+        strike=configured(WITHOUT_ACCOUNTING, stopped("nslcd", NAMES_AWAY_S)),
+        says_to_starters=NODE_FAILED,
+    ),
+    Fault(
+        name="accounting-away-private",
+        what=f"slurmdbd away for {ACCOUNTING_AWAY_S} s, with PrivateData",
+        strike=configured(PRIVATE, accounting_away),
+    ),
+)
