@@ -27,9 +27,10 @@ _WHEN_NEEDED = "{when_needed}"
 END_STATES: dict[JobState, Words] = {
     JobState.COMPLETED: ("The {session} ended.", _WHEN_NEEDED),
     JobState.TIMEOUT: ("The {session} reached its time limit{limit}.", _WHEN_NEEDED),
+    # Slurm says NodeDown, too, if the node does not know the user, or the partition is gone.
     JobState.NODE_FAIL: (
-        "The node{of_node} failed while the {session} was running.",
-        "{new}; Slurm places it on another node.",
+        "The node{of_node} failed, or no longer served the {session}.",
+        _AGAIN,
     ),
     JobState.OUT_OF_MEMORY: (
         "The {session} used more memory than it had{memory}.",

@@ -22,7 +22,7 @@ LOCKED_S = 20
 AWAY_S = 20
 CORRUPT_BYTES = 65_536
 # Slurm's word for a job whose user its node does not know just then.
-NODE_FAILED = "failed while the session was running"
+NODE_FAILED = "no longer served the session"
 DSPORTAL = str(PREFIX_DIR / "environments/hub/bin/dsportal")
 DATABASE = HUB_STATE_DIR / "jupyterhub.sqlite"
 

@@ -162,7 +162,7 @@ FAULTS = (
         name="training-node-without-power",
         what="a node of a training on two nodes without power until Slurm has given it up",
         strike=lose_node,
-        says=(TOLD, "failed while the run was running"),
+        says=(TOLD, "failed, or no longer served the run"),
     ),
     TrainingFault(
         name="training-without-network",

@@ -62,7 +62,7 @@ def test_a_run_or_a_job_is_never_called_a_session(
     ("state", "facts", "sentence", "next_step"),
     [
         pytest.param(
-            JobState.NODE_FAIL, {"node": "node01"}, "The node node01 failed", "another node",
+            JobState.NODE_FAIL, {"node": "node01"}, "The node node01 failed", "administrators",
             id="node-fail",
         ),
         pytest.param(

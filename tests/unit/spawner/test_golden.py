@@ -135,7 +135,7 @@ EXPECTED_ENDS = {
     "cancelled while waiting": "uid 20001",
     "time limit": "time limit",
     "completed": "The session ended",
-    "node down": "failed while the session was running",
+    "node down": "no longer served the session",
 }
 
 

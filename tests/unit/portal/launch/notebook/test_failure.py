@@ -114,7 +114,7 @@ def test_a_node_that_failed_is_named_not_the_ranks_that_lost_it(folder):
     error = explain_failure(folder, n_ranks=2, status=1, slurm_lines=lines)
 
     assert isinstance(error, StepError)
-    assert "The node node02 failed while the run was running." in str(error)
+    assert "The node node02 failed, or no longer served the run." in str(error)
     assert f"Logs: {folder.path}" in str(error)
     assert "Traceback of rank 0" in folder.log_path(0).read_text()
 

@@ -38,7 +38,7 @@ def test_a_node_that_is_switched_on_is_told_by_the_state():
     ("state", "sentence"),
     [
         ("TIMEOUT", "The run reached its time limit. Start it again when you need it."),
-        ("NODE_FAIL", "The node node02 failed while the run was running."),
+        ("NODE_FAIL", "The node node02 failed, or no longer served the run."),
         ("GONE", "Slurm no longer knows the run's job or how it ended."),
     ],
 )
