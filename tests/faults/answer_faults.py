@@ -25,6 +25,7 @@ ZONE_S = 40
 NAMES_AWAY_S = 100
 ACCOUNTING_AWAY_S = 330
 LATE_S = 100
+EMPTY_S = 200
 START_TIMEOUT_S = 180
 
 # Lines of slurm.conf by key; None for none. Source: slurm.conf(5), Slurm 22.05.
@@ -62,31 +63,35 @@ def configured(settings: Mapping[str, str | None], strike: Strike) -> Strike:
         text = path.read_text()
         others = [line for line in text.splitlines() if line.partition("=")[0] not in settings]
         lines = [f"{key}={value}" for key, value in settings.items() if value is not None]
-        restart_controller(path, "\n".join([*others, *lines, ""]))
+        restart("slurmctld", path, "\n".join([*others, *lines, ""]))
         try:
             with strike(stage):
                 yield
         finally:
-            restart_controller(path, text)
+            restart("slurmctld", path, text)
 
     return strike_there
 
 
-def restart_controller(path: Path, text: str) -> None:
-    """Start slurmctld again with another configuration."""
-    parts.stop("slurmctld")
+def restart(part: str, path: Path, text: str) -> None:
+    """Start a part again with another configuration."""
+    parts.stop(part)
     path.write_text(text)
-    parts.start("slurmctld")
+    parts.start(part)
+
+
+def make_operator(stage: Stage) -> None:
+    """Let the hub see all jobs in spite of PrivateData, and start sessions by that."""
+    account = ("user", "dsportal", "account=research", "adminlevel=operator")
+    run("sacctmgr", "-i", "add", *account)
+    stage.wait_for_answers()
+    start_again(stage)
 
 
 @contextmanager
 def accounting_away(stage: Stage) -> Iterator[None]:
     """Stop slurmdbd, and let the starters start when what the hub knew is old."""
-    account = ("user", "dsportal", "account=research", "adminlevel=operator")
-    run("sacctmgr", "-i", "add", *account)
-    # The hub has to hear it once.
-    stage.wait_for_answers()
-    start_again(stage)
+    make_operator(stage)
     parts.kill("slurmdbd")
     let_pass(LATE_S)
     start_again(stage)
@@ -94,6 +99,27 @@ def accounting_away(stage: Stage) -> Iterator[None]:
     start_again(stage)
     yield
     parts.start("slurmdbd")
+
+
+@contextmanager
+def accounting_empty(_: Stage) -> Iterator[None]:
+    """Let slurmdbd answer from a database that knows nobody and nothing."""
+    path = SLURM_DIR / "slurmdbd.conf"
+    text = path.read_text()
+    restart("slurmdbd", path, text.replace("StorageLoc=", "StorageLoc=empty_"))
+    try:
+        let_pass(EMPTY_S)
+        yield
+    finally:
+        restart("slurmdbd", path, text)
+
+
+@contextmanager
+def accounting_empty_to_operator(stage: Stage) -> Iterator[None]:
+    """The same where the hub is an operator: by that database it is none."""
+    make_operator(stage)
+    with accounting_empty(stage):
+        yield
 
 
 def start_again(stage: Stage) -> None:
@@ -122,5 +148,15 @@ FAULTS = (
         name="accounting-away-private",
         what=f"slurmdbd away for {ACCOUNTING_AWAY_S} s, with PrivateData",
         strike=configured(PRIVATE, accounting_away),
+    ),
+    Fault(
+        name="accounting-empty",
+        what=f"slurmdbd with an empty database for {EMPTY_S} s",
+        strike=accounting_empty,
+    ),
+    Fault(
+        name="accounting-empty-private",
+        what=f"slurmdbd with an empty database for {EMPTY_S} s, with PrivateData",
+        strike=configured(PRIVATE, accounting_empty_to_operator),
     ),
 )
