@@ -141,15 +141,14 @@ class Slurm:
         """
         return [job for option in job_options(job_ids) for job in await self._squeue(option)]
 
-    async def find_jobs(self, *, name: str = "", user: str = "") -> list[JobRecord]:
-        """Return the jobs that slurmctld remembers, ended ones too; an empty name or user is any.
+    async def find_jobs(self, *, name: str = "") -> list[JobRecord]:
+        """Return the jobs that slurmctld remembers, ended ones too; an empty name is any.
 
         Raises:
             SlurmUnavailableError: If Slurm did not answer.
             SlurmError: If squeue failed.
         """
-        filters = [f"--name={name}"] if name else []
-        return await self._squeue(*filters, *([f"--user={user}"] if user else []))
+        return await self._squeue(*([f"--name={name}"] if name else []))
 
     async def list_queue(self) -> list[QueuedJob]:
         """Return all users' jobs that compete for a start; fails as `find_jobs` does."""

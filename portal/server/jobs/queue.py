@@ -91,7 +91,7 @@ class JobQueue:
         mark = new_mark()
         ended = ("sacct", *ENDED.options(mark), "--starttime=now-1days", f"--uid={os.getuid()}")
         queued, accounted = await asyncio.gather(
-            query(("squeue", "--me", *QUEUED.options(mark)), timeout_s=TIMEOUT_S),
+            query(("squeue", "--all", "--me", *QUEUED.options(mark)), timeout_s=TIMEOUT_S),
             query(ended, timeout_s=TIMEOUT_S),
             # Accounting may be down while the queue answers.
             return_exceptions=True,
@@ -132,7 +132,9 @@ class JobQueue:
         await query(["scancel", _without_tasks(job_id)], timeout_s=TIMEOUT_S)
 
     async def _is_queued(self, job_id: str) -> bool:
-        argv = ["squeue", "--me", "--noheader", "--format=%i", f"--jobs={_without_tasks(job_id)}"]
+        # --all: also in a partition that is hidden, or closed to this user by now.
+        chosen = ("--all", "--me", f"--jobs={_without_tasks(job_id)}")
+        argv = ["squeue", *chosen, "--noheader", "--format=%i"]
         try:
             done = await query(argv, timeout_s=TIMEOUT_S)
         except SlurmError as error:

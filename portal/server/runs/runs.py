@@ -203,7 +203,7 @@ async def _ask_slurm() -> Listing | None:
     mark = new_mark()
     try:
         jobs, steps = await asyncio.gather(
-            query(("squeue", "--me", *_JOBS.options(mark)), timeout_s=TIMEOUT_S),
+            query(("squeue", "--all", "--me", *_JOBS.options(mark)), timeout_s=TIMEOUT_S),
             query(
                 ("squeue", "--steps", f"--user={os.getuid()}", *_STEPS.options(mark)),
                 timeout_s=TIMEOUT_S,
