@@ -32,6 +32,7 @@ START_TIMEOUT_S = 180
 WITHOUT_ACCOUNTING = {
     "AccountingStorageType": "accounting_storage/none",
     "AccountingStorageEnforce": None,
+    "AccountingStorageTRES": None,
 }
 PRIVATE = {"PrivateData": "accounts,jobs,reservations,usage,users"}
 
