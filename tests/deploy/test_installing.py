@@ -11,7 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from deploy.environments.builder.environment import install_environment, installed_packages
+from deploy.environments.builder.environment import (
+    PINS_FILE,
+    install_environment,
+    installed_packages,
+    read_pins,
+)
 from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.extras import extras_path
 from deploy.environments.builder.package_sources import SETTING
@@ -153,3 +158,41 @@ def test_a_package_of_the_site_that_does_not_go_with_the_lock_is_refused(
 
     assert str(extras_path(other, "hub")) in caught.value.next_step
     assert installed(built) == {"alpha": "1.0"}
+
+
+@pytest.fixture
+def raised(built: Plan, wheels: Path) -> Plan:
+    """A site that asks for the mended alpha 1.1, where the lock has 1.0 and beta needs it."""
+    alpha = make_wheel(wheels, "alpha", "1.0")
+    built.pins("hub").write_text(alpha + make_wheel(wheels, "beta", "1.0", needs=("alpha>=1",)))
+    make_wheel(wheels, "alpha", "1.1")
+    other = replace(built, settings_dir=built.source_dir / "raised")
+    other.settings_dir.mkdir(exist_ok=True)
+    extras_path(other, "hub").write_text("Alpha==1.1\n")
+    return other
+
+
+def test_a_site_raises_a_locked_package_to_a_mended_version(raised: Plan, built: Plan) -> None:
+    assert installed(raised) == {"alpha": "1.1", "beta": "1.0"}
+    assert read_pins(raised.environment("hub") / PINS_FILE)["alpha"] == "1.1"
+
+    assert installed(built) == {"alpha": "1.0", "beta": "1.0"}
+
+
+def test_a_release_that_has_the_mended_version_is_not_held_back(raised: Plan, wheels: Path) -> None:
+    raised.pins("hub").write_text(make_wheel(wheels, "alpha", "1.10"))
+
+    assert installed(raised) == {"alpha": "1.10"}
+
+
+def test_a_package_is_not_raised_past_what_others_of_the_lock_need(
+    raised: Plan, wheels: Path
+) -> None:
+    alpha = make_wheel(wheels, "alpha", "1.0")
+    gamma = make_wheel(wheels, "gamma", "2.0", needs=("alpha<1.1",))
+    raised.pins("hub").write_text(alpha + gamma)
+
+    with pytest.raises(BuildError) as caught:
+        installed(raised)
+
+    assert str(extras_path(raised, "hub")) in caught.value.next_step

@@ -12,7 +12,12 @@ from deploy.environments.builder import uv
 from deploy.environments.builder.debian import ensure_packages
 from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.extras import ENVIRONMENTS as EXTRAS
-from deploy.environments.builder.extras import extras_path, resolve_extras
+from deploy.environments.builder.extras import (
+    check_raised,
+    extras_path,
+    resolve_extras,
+    write_lock,
+)
 from deploy.environments.builder.package_sources import ORDINARY_INDEX, SETTING
 from deploy.environments.builder.plan import Plan, read_version
 from deploy.environments.builder.process import read_output, run
@@ -102,9 +107,11 @@ def install_environment(plan: Plan, name: str, log: IO[str], lock: Path | None =
         BuildError: If the environment cannot be made or a package cannot be installed.
     """
     lock = lock or plan.pins(name)
-    pins = read_pins(lock)
+    locked = read_pins(lock)
     env_dir = plan.environment(name)
     _ensure_environment(plan, env_dir, log)
+    lock = write_lock(plan, name, lock, locked, log)
+    pins = read_pins(lock)
     extras = resolve_extras(plan, name, lock, log)
     installed = installed_packages(plan, env_dir)
     wanted = {*pins, *(read_pins(extras) if extras else ())}
@@ -118,6 +125,9 @@ def install_environment(plan: Plan, name: str, log: IO[str], lock: Path | None =
     if extras is not None:
         # Pins of the site's own packages have no hashes.
         _install(plan, env_dir, "-r", extras, log=log)
+        check_raised(plan, name, log)
+        raised = read_pins(extras)
+        pins |= {key: raised[key] for key in locked.keys() & raised.keys()}
     lines = (f"{key}=={version}\n" for key, version in sorted(pins.items()))
     (env_dir / PINS_FILE).write_text("".join(lines))
 

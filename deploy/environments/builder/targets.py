@@ -81,7 +81,11 @@ TARGETS = (
         name=pytorch.NAME,
         summary="installing PyTorch",
         build=pytorch.install_pytorch,
-        made_from=lambda plan: [*pytorch.locks(plan), plan.interpreter],
+        made_from=lambda plan: [
+            *pytorch.locks(plan),
+            extras.extras_path(plan, pytorch.NAME),
+            plan.interpreter,
+        ],
         results=lambda plan: [plan.environment(pytorch.NAME) / "bin/python"],
         needs=("uv",),
         code=("pytorch", "torchvision"),

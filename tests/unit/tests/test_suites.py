@@ -38,7 +38,7 @@ def test_a_workflow_runs_suites_that_exist(path: Path) -> None:
     steps = [step for job in read(path)["jobs"].values() for step in job["steps"]]
     named = suites_run_by([step["run"] for step in steps if "run" in step])
 
-    assert named
+    assert named or path.stem == "advisories"
     assert named - {*BY_NAME, *TIERS, "$SUITE"} == set()
 
 
