@@ -16,7 +16,7 @@ import sys
 from spawner.node.fast_start import skip_unneeded_startup
 skip_unneeded_startup()
 import jupyterhub.singleuser.extension, jupyterlab.labapp, portal.server.extension
-unneeded = {"aiohttp", "alembic", "httpx", "jupyterhub.handlers", "requests", "sqlalchemy"}
+unneeded = {"alembic", "jupyterhub.handlers", "sqlalchemy"}
 print(*sorted(unneeded & set(sys.modules)))
 """
 
@@ -35,7 +35,7 @@ def load(tmp_path: Path, code: str) -> str:
     ).stdout
 
 
-def test_a_server_loads_neither_database_nor_clients_nor_pages_of_the_hub_and_runs_no_node(
+def test_a_server_loads_neither_database_nor_pages_of_the_hub_and_runs_no_node(
     tmp_path: Path,
 ) -> None:
     assert load(tmp_path, LOAD).split() == []
@@ -47,23 +47,6 @@ def test_what_was_left_out_is_there_for_who_asks_for_it_later(tmp_path: Path) ->
     code += "print(jupyterhub.orm.User.__tablename__, pages.HealthCheckHandler.__module__)"
 
     assert load(tmp_path, code).split() == ["users", "jupyterhub.handlers.pages"]
-
-
-def test_stand_ins_of_http_clients_and_extension_manager_lead_to_the_real_ones(
-    tmp_path: Path,
-) -> None:
-    code = LOAD + (
-        "import jupyterhub.utils, jupyterlab.extensions, jupyterlab_server.listings_handler as l\n"
-        "print(jupyterhub.utils.aiohttp.ClientOSError.__module__, l.requests.request.__module__)\n"
-        "print(type(jupyterlab.extensions.get_pypi_manager({}, {})).__module__)\n"
-        "import jupyter_server_proxy.handlers as tools\n"
-        "print(tools.aiohttp.ClientSession.__module__)\n"
-    )
-
-    assert load(tmp_path, code).split() == [
-        *("aiohttp.client_exceptions", "requests.api", "jupyterlab.extensions.pypi"),
-        "aiohttp.client",
-    ]
 
 
 def test_the_first_request_to_the_hub_loads_its_client(tmp_path: Path) -> None:
