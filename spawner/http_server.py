@@ -56,9 +56,9 @@ class _Closing(HTTPMessageDelegate):
         self._headers_received = delegate.headers_received
         self._end = end
         # Everything but the headers goes straight to the application.
-        self.data_received = delegate.data_received
-        self.finish = delegate.finish
-        self.on_connection_close = delegate.on_connection_close
+        self.data_received = delegate.data_received  # type: ignore[method-assign]
+        self.finish = delegate.finish  # type: ignore[method-assign]
+        self.on_connection_close = delegate.on_connection_close  # type: ignore[method-assign]
 
     def headers_received(
         self, start_line: RequestStartLine | ResponseStartLine, headers: HTTPHeaders

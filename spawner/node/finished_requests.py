@@ -21,4 +21,4 @@ def free_finished_requests() -> None:
         break_cycles(self)
         vars(self).pop("get_login_url", None)
 
-    RequestHandler._break_cycles = break_all_cycles
+    RequestHandler._break_cycles = break_all_cycles  # type: ignore[method-assign]

@@ -91,7 +91,7 @@ class FormHandler(SpawnHandler):
 
     def _tell_other_start(self, error: HTTPError, user: Any, server_name: str) -> None:
         # Not without a word to its page: it is not the start that was asked for now.
-        error.jupyterhub_html_message = Markup(
+        error.jupyterhub_html_message = Markup(  # type: ignore[attr-defined]
             '<p class="portal-text">The session is already starting, with what you chose before.'
             '</p><p><a href="{}">See how far it is, or cancel it there to start one with other'
             " options</a></p>"
@@ -128,7 +128,7 @@ class FormHandler(SpawnHandler):
 class ChoicesHandler(BaseHandler):
     """Answers with the choices of a form and their expected starts, as JSON."""
 
-    @authenticated  # type: ignore[untyped-decorator]
+    @authenticated
     @needs_scope("servers")  # type: ignore[untyped-decorator]
     async def get(self, user_name: str) -> None:
         """Answer for the options in the address.

@@ -11,6 +11,7 @@ import logging
 import sys
 from collections import Counter
 from collections.abc import Collection
+from http.client import responses
 from ipaddress import ip_address
 from typing import Any, cast
 
@@ -21,7 +22,6 @@ from tornado.httputil import (
     HTTPMessageDelegate,
     RequestStartLine,
     ResponseStartLine,
-    responses,
 )
 from tornado.iostream import IOStream
 
@@ -51,7 +51,7 @@ class GuardedServer(ClosingServer):
         answers longer ones with 400, and waits for the rest of a body for ever.
     """
 
-    def initialize(self, request_callback: Any, **kwargs: Any) -> None:
+    def initialize(self, request_callback: Any, **kwargs: Any) -> None:  # type: ignore[override]
         """Set the server up as Tornado does, with a gate if the application asks for one.
 
         `request_callback` is the application, `kwargs` are settings of `HTTPServer`.
@@ -163,7 +163,7 @@ class _Guard(HTTPMessageDelegate):
             self.leave()
             finish()
 
-        self._connection.finish = leave_and_finish
+        self._connection.finish = leave_and_finish  # type: ignore[method-assign]
 
     def data_received(self, chunk: bytes) -> Any:
         self._n_bytes += len(chunk)

@@ -25,7 +25,7 @@ class AdministrationHandler(BaseHandler):
         """Take the seconds without activity after which a session counts as idle."""
         self._idle_after_s = idle_after_s
 
-    @authenticated  # type: ignore[untyped-decorator]
+    @authenticated
     @needs_scope("admin-ui")  # type: ignore[untyped-decorator]
     async def get(self) -> None:
         """Show the page.
@@ -50,7 +50,7 @@ class MessageStopHandler(BaseHandler):
         """Take the file of the messages to users."""
         self._notices = shared_notices(Path(notices_path))
 
-    @authenticated  # type: ignore[untyped-decorator]
+    @authenticated
     @needs_scope(STOPS_SESSIONS)  # type: ignore[untyped-decorator]
     async def get(self, user_name: str, server_name: str | None = None) -> None:
         """Show the form for the message.
@@ -72,7 +72,7 @@ class MessageStopHandler(BaseHandler):
         )
         self.finish(await page)
 
-    @authenticated  # type: ignore[untyped-decorator]
+    @authenticated
     @needs_scope(STOPS_SESSIONS)  # type: ignore[untyped-decorator]
     async def post(self, user_name: str, server_name: str | None = None) -> None:
         """Keep the message and stop the session; Tornado checks the XSRF token.

@@ -25,7 +25,7 @@ _PATIENCE_S = 1.0
 class ClusterHandler(BaseHandler):
     """Shows the cluster to every user."""
 
-    @authenticated  # type: ignore[untyped-decorator]
+    @authenticated
     async def get(self) -> None:
         """Show the page."""
         page = self.render_template("cluster.html", cluster=await self._describe())
@@ -63,7 +63,7 @@ class NoticesHandler(BaseHandler):
         """Take the file of the messages to users."""
         self._notices = shared_notices(Path(notices_path))
 
-    @authenticated  # type: ignore[untyped-decorator]
+    @authenticated
     async def post(self) -> None:
         """Delete the messages of the current user, and show the home page again."""
         self._notices.clear(self.current_user.name)
@@ -73,7 +73,7 @@ class NoticesHandler(BaseHandler):
 class NewSessionHandler(BaseHandler):
     """Redirects from the name of a new session to its form."""
 
-    @authenticated  # type: ignore[untyped-decorator]
+    @authenticated
     async def get(self) -> None:
         """Redirect; the form reports what is wrong with a name."""
         # JupyterHub accepts only small letters; a capital is no reason to ask again.
@@ -86,7 +86,7 @@ class NewSessionHandler(BaseHandler):
 class RemoveSessionHandler(BaseHandler):
     """Deletes a named session that is not running, so that another one may be added."""
 
-    @authenticated  # type: ignore[untyped-decorator]
+    @authenticated
     async def post(self, server_name: str) -> None:
         """Delete a session of the current user; files are not touched.
 

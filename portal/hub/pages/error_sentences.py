@@ -178,7 +178,7 @@ def _in_our_words(original: Callable[..., None], is_rest: bool) -> Callable[...,
             said = explain(error.get_message() or "", is_rest=is_rest)
             if said:
                 # Not `log_message`: the hub's log keeps JupyterHub's words.
-                error.jupyterhub_message = said
+                error.jupyterhub_message = said  # type: ignore[attr-defined]
                 # Without a reason the page would repeat JupyterHub's words behind the status.
                 error.reason = error.reason or responses.get(status_code)
         original(self, status_code, **kwargs)

@@ -195,7 +195,7 @@ class _ShareHandler(BaseHandler):
 class SharingPage(_ShareHandler):
     """The page that JupyterLab opens: who has access to a session, and the form."""
 
-    @authenticated  # type: ignore[untyped-decorator]
+    @authenticated
     @needs_scope("servers")  # type: ignore[untyped-decorator]
     async def get(self, user_name: str, server_name: str | None = None) -> None:
         """Show it; `document` is the notebook from which it was opened."""
@@ -214,7 +214,7 @@ class SharingPage(_ShareHandler):
 class ShareHandler(_ShareHandler):
     """Shares a session with a user or a group."""
 
-    @authenticated  # type: ignore[untyped-decorator]
+    @authenticated
     @needs_scope("servers")  # type: ignore[untyped-decorator]
     async def post(self, user_name: str, server_name: str | None = None) -> None:
         """Share it, and show the page again.
@@ -247,7 +247,7 @@ class ShareHandler(_ShareHandler):
 class UnshareHandler(_ShareHandler):
     """Ends one permission of a guest."""
 
-    @authenticated  # type: ignore[untyped-decorator]
+    @authenticated
     @needs_scope("servers")  # type: ignore[untyped-decorator]
     async def post(self, user_name: str, server_name: str | None = None) -> None:
         """End it, and show the page again.

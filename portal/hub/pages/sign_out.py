@@ -20,7 +20,7 @@ ROUTE = r"/portal/sign-out"
 class SignOutHandler(BaseHandler):
     """Asks before a sign-out that leaves sessions behind; Tornado checks the POST's XSRF token."""
 
-    @authenticated  # type: ignore[untyped-decorator]
+    @authenticated
     async def get(self) -> None:
         """Show the sessions that remain; without any, sign out at once."""
         cards = remaining_sessions(self.current_user)
@@ -30,7 +30,7 @@ class SignOutHandler(BaseHandler):
         words = describe_remaining([card.view for card in cards])
         self.finish(await self.render_template("sign_out.html", cards=cards, words=words))
 
-    @authenticated  # type: ignore[untyped-decorator]
+    @authenticated
     async def post(self) -> None:
         """Stop all sessions of the user, then sign out."""
         user = self.current_user

@@ -17,7 +17,7 @@ _CANCEL_TIMEOUT_S = 10.0
 class StopHandler(BaseHandler):
     """Takes the form's POST and redirects to the home page; Tornado checks its XSRF token."""
 
-    @authenticated  # type: ignore[untyped-decorator]
+    @authenticated
     @needs_scope("delete:servers")  # type: ignore[untyped-decorator]
     async def post(self, user_name: str, server_name: str | None = None) -> None:
         """Stop the session, whether it is running or still starting.
