@@ -338,3 +338,11 @@ def test_status_lists_sessions_by_state() -> None:
     assert "sessions    1 running" in text
     assert "refused: Disks." in text
     assert "node01" in text
+
+
+def test_status_says_why_slurm_was_not_asked() -> None:
+    text = status_text(
+        {"portal": "1", "jupyterhub": "6", "slurm": "not asked", "drain": "", "sessions": []}
+    )
+
+    assert "not asked: nobody has logged in yet" in text
