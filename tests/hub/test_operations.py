@@ -86,7 +86,7 @@ def test_while_drained_no_session_starts_and_open_ones_go_on(token: str) -> None
     assert "New sessions are refused: New disks until noon." in drained.stdout
     assert health.json() == {"hub": "answers", "slurm": "answers", "takes_sessions": False}
     assert state_of(USER) == "running"
-    assert "New disks until noon." in home_page()
+    assert "New disks until noon. Running sessions continue." in home_page()
     PortalClient(USER).rest("DELETE", f"/users/{USER}/server", token)
     eventually(lambda: not state_of(USER), timeout_s=60)
 
@@ -96,7 +96,8 @@ def test_while_drained_no_session_starts_and_open_ones_go_on(token: str) -> None
     assert "New disks until noon." in refused.json()["message"]
     assert sessions_of(USER) == []
     dsportal("undrain")
-    assert "New disks until noon." not in home_page(), "what a drain says ends with it"
+    # The start that was refused meanwhile keeps its reason.
+    assert "New disks until noon. Running sessions continue." not in home_page()
     assert requests.get(health.url, timeout=30).json()["takes_sessions"] is True
 
 
