@@ -32,18 +32,6 @@ ACCURACY = "accuracy"
 WORDS = {
     "notebooks": "template notebooks that ran to the end",
     "seconds_all": "total seconds",
-    "tfrecord_vs_jpeg_3ms": "images/s from tuned TFRecord shards relative to JPEG files read one "
-    "after the other, with 3 ms added to each open",
-    "tfrecord_vs_jpeg_local": "the same on a local disk",
-    "tfrecord_vs_tuned_jpeg_3ms": "the same relative to JPEG files with 32 readers, 3 ms added to "
-    "each open",
-    "tfrecord_vs_tuned_jpeg_local": "the same relative to JPEG files with 32 readers, on a local "
-    "disk",
-    "int8_vs_fp32": "images/s of INT8 relative to FP32, each at its best batch size",
-    "int8_accuracy_drop_percent": "percentage points of top-1 accuracy that INT8 loses compared "
-    "with FP32",
-    "container_vs_bare_percent": "images/s of a training in a container compared with the bare "
-    "node, percent more",
 }
 _LINK = re.compile(r"\[([^]]+)\]\([^)]+\)")
 NAMES = {
@@ -74,13 +62,6 @@ def main() -> None:
             _keep_picture(folder / name, name)
     report = make_report(json.loads(REPORT.read_text()) if REPORT.exists() else {}, records)
     REPORT.write_text(json.dumps(report, indent=2) + "\n")
-    if records:
-        from tests.benchmarks import history
-
-        names = {name for record in records.values() for name in record["figures"]}
-        history.append(
-            entry for entry in history.entries_of("templates", report) if entry.figure in names
-        )
     _write_tested(records)
     (DOCS_DIR / "gallery.md").write_text(render(report), encoding="utf-8")
     import make_benchmarks
@@ -102,13 +83,9 @@ def make_report(earlier: Mapping[str, Any], records: Mapping[str, Any]) -> dict[
         name: _row(record) for name, record in records.items()
     }
     notebooks = {name: row for name, row in sorted(notebooks.items()) if _exists(name)}
-    handed_out = {
-        name: value for row in notebooks.values() for name, value in row["figures"].items()
-    }
     figures = {
         "notebooks": len(notebooks),
         "seconds_all": round(sum(row["seconds"] for row in notebooks.values()), 1),
-        **{name: value for name, value in sorted(handed_out.items()) if name != ACCURACY},
     }
     columns = ("notebook", "seconds", "accuracy", "date", "commit", "processor", "load before")
     rows = [
@@ -122,7 +99,7 @@ def make_report(earlier: Mapping[str, Any], records: Mapping[str, Any]) -> dict[
         "date": max((row["date"] for row in notebooks.values()), default=""),
         "command": "tests/run templates",
         "figures": figures,
-        "words": {name: WORDS.get(name, "") for name in figures},
+        "words": WORDS,
         "notebooks": notebooks,
         "tables": [
             {"title": "Seconds and accuracy on test data", "columns": columns, "rows": rows}
@@ -131,8 +108,6 @@ def make_report(earlier: Mapping[str, Any], records: Mapping[str, Any]) -> dict[
             "Seconds are those of the cells, without the start of the kernel.",
             "Each row has the date and the machine of its own run. 'Load before' is the mean "
             "number of processes that ran in the minute before; it is empty if not recorded.",
-            "A figure is that of one run, without a spread; `inference` and `storage` measure "
-            "INT8 and shards in rounds.",
         ],
     }
 
@@ -156,8 +131,7 @@ def _row(record: Mapping[str, Any]) -> dict[str, Any]:
         row |= {"machine": record["machine"], "load_before": record["load"]}
     if ACCURACY in record["figures"]:
         row[ACCURACY] = record["figures"][ACCURACY]
-    others = {name: value for name, value in record["figures"].items() if name != ACCURACY}
-    return row | {"figures": others, "versions": record["versions"]}
+    return row | {"versions": record["versions"]}
 
 
 def _exists(name: str) -> bool:
