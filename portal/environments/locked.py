@@ -184,7 +184,7 @@ def _make_empty(folder: Path, base: Base, builder: Builder) -> None:
     builder.run(
         *("venv", "--quiet", "--no-project", "--python", base.python, folder),
         problem=f"There is no Python {base.python} for it; what uv said is above. Nothing was "
-        "made. Name one that this node has with --python, or leave the option out.",
+        "made. Name a version that this node has, or none for the portal's own.",
     )
 
 
@@ -231,12 +231,12 @@ def _no_versions(base: Base) -> str:
     if not base.like:
         return (
             "No versions of these packages were found that fit together; what uv said is above. "
-            "Nothing was changed. Ask for other versions, or for another Python with --python."
+            "Nothing was changed. Ask for other versions, or for another Python."
         )
     return (
         f"No versions of these packages were found that fit the kernel {base.like}, whose own keep "
-        "theirs; what uv said is above. Nothing was changed. Ask for other versions, or leave out "
-        "--like, so that everything in the environment is its own."
+        "theirs; what uv said is above. Nothing was changed. Ask for other versions, or for an "
+        "environment on top of no kernel, in which everything is its own."
     )
 
 
@@ -253,7 +253,7 @@ def _sync(folder: Path, builder: Builder) -> None:
             *(folder / LOCK, "--python", folder / "bin/python"),
             *builder.indexes.options,
             problem="The packages could not be installed; what uv said is above. Nothing was "
-            "changed. If the disk is full, make room or choose another folder with --folder.",
+            "changed. If the disk is full, make room or choose another folder.",
         )
     finally:
         # uv makes it writable for everybody.

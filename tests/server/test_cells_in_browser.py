@@ -237,6 +237,28 @@ def test_one_message_says_in_full_why_a_kernel_died_until_it_is_used_again(
     page.close(run_before_unload=False)
 
 
+def test_a_narrow_page_shows_one_document_and_leaves_wide_ones_as_they_were(
+    context: BrowserContext, server: NotebookServer
+) -> None:
+    page = context.new_page()
+    wide = page.viewport_size
+    assert wide
+    address = f"{server.host}/user/ada/lab/workspaces/narrow"
+    files, tabs = page.locator("#filebrowser"), page.locator("#jp-main-dock-panel .lm-TabBar")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{address}?reset")
+    expect(page.locator(".jp-LauncherCard").first).to_be_visible(timeout=TIMEOUT_MS)
+    expect(files).to_be_hidden()
+    expect(tabs).to_be_hidden()
+    picture(page, "narrow")
+
+    page.set_viewport_size(wide)
+    page.goto(address)
+    expect(files).to_be_visible(timeout=TIMEOUT_MS)
+    expect(tabs).to_be_visible()
+    page.close(run_before_unload=False)
+
+
 def test_the_runs_of_a_user_are_listed_named_and_removed(
     context: BrowserContext, server: NotebookServer
 ) -> None:

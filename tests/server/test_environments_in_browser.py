@@ -80,6 +80,10 @@ def test_a_notebook_whose_kernel_is_missing_gets_an_environment_of_its_name(
     packages.fill("absent-package")
     dialog.get_by_role("button", name="Make it").click()
     expect(dialog).to_contain_text("No versions of these packages were found", timeout=TIMEOUT_MS)
+    # The sentence first; what the installer printed is folded.
+    expect(dialog.get_by_label("Output")).to_be_hidden()
+    dialog.get_by_text("Details").click()
+    expect(dialog.get_by_label("Output")).to_contain_text("absent-package")
     keep_picture(page, "environment-failed")
     dialog.get_by_role("button", name="Change it and try again").click()
     expect(packages).to_have_value("absent-package")
@@ -96,7 +100,17 @@ def test_an_environment_is_made_in_the_launcher_while_the_page_is_reloaded(
     page.goto(f"{server.host}/user/ada/lab/workspaces/test?reset")
     page.locator(".jp-LauncherCard").get_by_text("New Environment").click(timeout=TIMEOUT_MS)
     dialog = page.locator(".jp-Dialog")
+    hint = dialog.get_by_text("small letters, digits")
+    colour = hint.evaluate("hint => getComputedStyle(hint).color")
+    dialog.get_by_label("Short name").fill("Mine!")
+    expect(hint).not_to_have_css("color", colour)
     dialog.get_by_label("Short name").fill("mine")
+    expect(hint).to_have_css("color", colour)
+    # A kernel brings its own Python.
+    expect(dialog.get_by_label("Python version")).to_be_hidden()
+    dialog.get_by_label("On top of").select_option("")
+    expect(dialog.get_by_label("Python version")).to_be_visible()
+    dialog.get_by_label("On top of").select_option(index=0)
     packages = dialog.get_by_role("textbox", name="Packages")
     packages.fill("absent-package")
     dialog.get_by_role("button", name="Make it").click()
@@ -111,7 +125,7 @@ def test_an_environment_is_made_in_the_launcher_while_the_page_is_reloaded(
     keep_picture(page, "making-environment")
     page.reload()
 
-    told = page.get_by_text("The environment mine is ready").first
+    told = page.get_by_text("Environment mine is ready").first
     expect(told).to_be_visible(timeout=TIMEOUT_MS)
     assert offered(server)["own-mine"] == "mine"
     page.get_by_role("button", name="Open a notebook").first.click()
@@ -132,7 +146,7 @@ def test_a_shared_environment_is_updated_exported_and_removed_in_the_list(
     dialog.get_by_role("textbox", name="Folder").fill("project")
     dialog.get_by_label("The group of this folder can use it").check()
     dialog.get_by_role("button", name="Make it").click()
-    expect(dialog).to_contain_text("The environment course is ready", timeout=TIMEOUT_MS)
+    expect(dialog).to_contain_text("Environment course is ready", timeout=TIMEOUT_MS)
     dialog.get_by_role("button", name="Close").click()
 
     line = panel.get_by_role("row").filter(has_text="project/course")
@@ -162,7 +176,7 @@ def test_a_shared_environment_is_updated_exported_and_removed_in_the_list(
 
     page.get_by_role("tab", name="Environments").click()
     line.get_by_role("button", name="Remove").click()
-    expect(dialog).to_contain_text("project/course is deleted")
+    expect(dialog).to_contain_text("project/course will be deleted")
     dialog.get_by_role("button", name="Remove").click()
     expect(line).to_have_count(0, timeout=TIMEOUT_MS)
     assert not (server.root / "project/course").exists()

@@ -80,7 +80,7 @@ def test_a_container_with_only_python_becomes_a_kernel_in_the_launcher_and_goes_
     expect(dialog.get_by_role("progressbar")).to_be_visible(timeout=TIMEOUT_MS)
     see(dialog.get_by_label("Output"), "Creating SIF file")
     keep_picture(page, "adding-image")
-    see(dialog, "The environment bare is ready")
+    see(dialog, "Environment bare is ready")
     dialog.get_by_role("button", name="Open a notebook").click()
 
     see(page.locator("#jp-main-statusbar"), "bare | Idle")

@@ -61,7 +61,10 @@ def modules() -> dict[str, Path]:
     return {
         ".".join(path.relative_to(CHECKOUT).with_suffix("").parts): path
         for path in found
-        if path.name != "__init__.py" and path.resolve() == path
+        if path.name != "__init__.py"
+        and path.resolve() == path
+        # Of whoever builds the labextension in this checkout.
+        and "node_modules" not in path.parts
     }
 
 

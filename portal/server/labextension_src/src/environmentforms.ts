@@ -2,21 +2,21 @@ import { Dialog, Notification, showDialog } from '@jupyterlab/apputils';
 import { KernelSpec } from '@jupyterlab/services';
 
 import { IChoices, IOwnEnvironment, ITask, Order } from './environmentclient';
-import { EnvironmentTasks } from './environmenttasks';
+import { EnvironmentTasks, failureText } from './environmenttasks';
 import { Form, IField, Values } from './form';
 import { watchTask } from './taskdialog';
 
 const NAME: IField = {
   key: 'name',
   label: 'Short name',
-  hint: 'Small letters, digits, ".", "_" and "-", such as nlp',
+  hint: 'Up to 61 small letters, digits, ".", "_" and "-"; a letter or digit first, such as nlp',
   pattern: '[a-z0-9][a-z0-9._\\-]{0,60}',
   isRequired: true
 };
 const TITLE: IField = {
   key: 'title',
   label: 'Name in the launcher',
-  hint: 'If empty, the short name'
+  hint: 'Default: the short name.'
 };
 
 /** What was asked for last and did not succeed, for the next try. */
@@ -39,22 +39,23 @@ export async function makeEnvironment(
       label: 'On top of',
       kind: 'choice',
       choices: [...kernels, ['', 'Nothing: all packages are its own']],
-      hint: 'It sees the packages of this kernel, which keep their versions'
+      hint: 'Starts with the packages of a kernel, at their current versions.'
     },
     {
       key: 'python',
       label: 'Python version',
-      hint: 'Only on top of nothing, such as 3.12; if empty, the Python of the portal'
+      hint: 'For example 3.12. Leave empty for the portal’s Python.',
+      onlyIf: ['like', '']
     },
-    { key: 'packages', label: 'Packages', kind: 'text', hint: 'One in each line, such as einops' },
-    { key: 'requirements', label: 'Requirements file', hint: 'Path in your files; may be empty' },
+    { key: 'packages', label: 'Packages', kind: 'text', hint: 'One in each line, such as einops.' },
+    { key: 'requirements', label: 'Requirements file', hint: 'Path in your files. Optional.' },
     TITLE,
     {
       key: 'folder',
       label: 'Folder',
-      hint: 'Such as the folder of a project on the shared storage; if empty, in your home'
+      hint: 'Such as the folder of a project on the shared storage. Default: your home.'
     },
-    { key: 'share', label: 'The group of this folder can use it, too', kind: 'check' }
+    { key: 'share', label: 'The group of this folder can use it', kind: 'check' }
   ];
   return choices && ask(tasks, 'New environment', 'Make it', fields, values, 'new', offersNotebook);
 }
@@ -84,12 +85,12 @@ export async function addImage(tasks: EnvironmentTasks): Promise<string | null> 
     {
       key: 'key',
       label: 'File with your key',
-      hint: 'Only for a registry that wants one; nobody else may read the file'
+      hint: 'For private registries only. Only you may have read access to this file.'
     },
     {
       key: 'folder',
       label: 'Folder',
-      hint: 'For the image that is made of docker://, many GB; if empty, in your home'
+      hint: 'Where to store the image built from docker:// (several GB). Default: your home.'
     }
   ];
   return choices && ask(tasks, 'Add an image', 'Add it', fields, {}, 'add', true);
@@ -174,7 +175,6 @@ async function ask(
     if (!ended.isWantedAgain) {
       return null;
     }
-    // The output has been read, and is no longer on the screen.
-    error = ended.sentence.replace(/; what \w+ said is above/, '');
+    error = failureText(ended);
   }
 }

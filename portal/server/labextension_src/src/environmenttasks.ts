@@ -93,7 +93,7 @@ export class EnvironmentTasks {
       return;
     }
     if (task.state === 'failed') {
-      Notification.error(`${task.name}: ${task.sentence}`, { autoClose: false });
+      Notification.error(`${task.name}: ${failureText(task)}`, { autoClose: false });
       return;
     }
     const open = {
@@ -105,6 +105,11 @@ export class EnvironmentTasks {
       actions: ['new', 'add', 'update'].includes(task.action) ? [open] : []
     });
   }
+}
+
+/** Why a task failed; what it printed is in the terminal above that sentence, but not here. */
+export function failureText({ sentence }: ITask): string {
+  return sentence.replace(/; what [\w ]+ said is above/, '');
 }
 
 /** What is told when a task has succeeded. */

@@ -10,12 +10,16 @@ export interface IField {
   /** Of a choice: value and what is shown. */
   readonly choices?: ReadonlyArray<readonly [string, string]>;
   readonly pattern?: string;
+  /** Shown only while another field has this value. */
+  readonly onlyIf?: readonly [key: string, value: string];
   readonly isRequired?: boolean;
 }
 
 /** JupyterLab cuts long dialogs off, and gives text areas the colours of the browser. */
 const STYLE = `
-.dsp-form { min-width: 30em; }
+.dsp-form { min-width: min(30em, 80vw); }
+.dsp-form small { display: block; color: var(--jp-ui-font-color2); }
+.dsp-form label:has(:invalid:not(:placeholder-shown)) + small { color: var(--jp-error-color1); }
 .jp-Dialog:has(.dsp-form) .jp-Dialog-content { max-height: 94vh; }
 .dsp-form textarea, .dsp-form select {
   box-sizing: border-box;
@@ -50,13 +54,22 @@ export class Form extends Widget {
       this.node.append(text);
     }
     fields.forEach(field => this.node.append(this.row(field, values[field.key])));
+    const showAll = () =>
+      fields.forEach(({ key, onlyIf }) => onlyIf && this.showOrHide(key, onlyIf));
+    this.node.addEventListener('change', showAll);
+    showAll();
+  }
+
+  private showOrHide(key: string, [other, value]: readonly [string, string]): void {
+    const input = this.inputs.get(key)!;
+    input.disabled = this.inputs.get(other)?.value !== value;
+    input.closest('div')!.hidden = input.disabled;
   }
 
   getValue(): Values {
-    const entries = [...this.inputs].map(([key, input]) => [
-      key,
-      isCheckbox(input) ? input.checked : input.value.trim()
-    ]);
+    const entries = [...this.inputs]
+      .filter(([, { disabled }]) => !disabled)
+      .map(([key, input]) => [key, isCheckbox(input) ? input.checked : input.value.trim()]);
     return Object.fromEntries(entries) as Values;
   }
 
@@ -79,7 +92,6 @@ export class Form extends Widget {
       hint.textContent = field.hint;
       hint.id = `dsp-hint-${field.key}`;
       input.setAttribute('aria-describedby', hint.id);
-      Object.assign(hint.style, { display: 'block', color: 'var(--jp-ui-font-color2)' });
       row.append(hint);
     }
     return row;
@@ -100,6 +112,8 @@ function makeInput({ kind, choices, pattern, isRequired }: IField) {
   const input = document.createElement('input');
   input.type = kind === 'check' ? 'checkbox' : kind === 'secret' ? 'password' : 'text';
   input.autocomplete = 'off';
+  // So that a style can tell an empty field from a wrong one.
+  input.placeholder = ' ';
   input.required = isRequired === true;
   input.style.width = '100%';
   if (kind === 'check') {

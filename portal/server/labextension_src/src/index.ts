@@ -14,6 +14,7 @@ import { longNoticesPlugin } from './longnotices';
 import { meterPlugin } from './meter';
 import { missingKernelPlugin } from './missingkernel';
 import { mlflowPlugin } from './mlflow';
+import { narrowPlugin } from './narrow';
 import { newMenuPlugin } from './newmenu';
 import { noticesPlugin } from './notices';
 import { previewPlugin } from './preview';
@@ -37,6 +38,7 @@ export default [
   tensorBoardPlugin,
   tensorBoardScriptPlugin,
   mlflowPlugin,
+  narrowPlugin,
   newMenuPlugin,
   runningPlugin,
   brandPlugin,

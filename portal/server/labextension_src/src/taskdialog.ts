@@ -2,7 +2,7 @@ import { Dialog, Notification, showDialog } from '@jupyterlab/apputils';
 import { Widget } from '@lumino/widgets';
 
 import { ITask } from './environmentclient';
-import { doneText, EnvironmentTasks } from './environmenttasks';
+import { doneText, EnvironmentTasks, failureText } from './environmenttasks';
 
 const POLL_MS = 1_000;
 const OPEN = 'Open a notebook';
@@ -41,8 +41,16 @@ class TaskView extends Widget {
     this.log.setAttribute('aria-label', 'Output');
     this.bar.setAttribute('aria-label', 'Progress');
     this.step.setAttribute('role', 'status');
-    // Of one that has ended, the sentence is the last line of its output.
-    this.node.append(...(task.state === 'running' ? [this.step, this.bar] : []), this.log);
+    if (task.state === 'failed') {
+      const details = document.createElement('details');
+      const summary = document.createElement('summary');
+      summary.textContent = 'Details';
+      details.append(summary, this.log);
+      this.node.append(this.step, details);
+    } else {
+      // Of one that is done, the sentence is the last line of its output.
+      this.node.append(...(task.state === 'running' ? [this.step, this.bar] : []), this.log);
+    }
     void this.follow();
   }
 
@@ -64,11 +72,13 @@ class TaskView extends Widget {
   }
 
   private showState(): void {
-    const { n_steps, n_steps_done, state, step, sentence } = this.task;
+    const { n_steps, n_steps_done, state, step } = this.task;
     this.bar.max = n_steps;
     this.bar.value = n_steps_done;
     this.step.textContent =
-      state === 'running' ? `Step ${n_steps_done + 1} of ${n_steps}: ${step} …` : sentence;
+      state === 'running'
+        ? `Step ${n_steps_done + 1} of ${n_steps}: ${step} …`
+        : failureText(this.task);
   }
 }
 
