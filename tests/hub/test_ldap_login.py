@@ -9,6 +9,7 @@ import pwd
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
+from ipaddress import ip_address
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
@@ -18,6 +19,7 @@ from tornado.httputil import HTTPHeaders
 from traitlets.config import Config
 
 from portal.hub.apply import apply_settings
+from portal.hub.auth.client_address import ConnectionEnds
 from portal.hub.auth.credentials import LoginError
 from portal.hub.auth.ldap_authenticator import PortalLDAPAuthenticator
 from portal.hub.auth.login_throttle import PER_NAME
@@ -115,7 +117,17 @@ class Form:
         self.request = SimpleNamespace(
             body_arguments={key: [value.encode()] for key, value in form.items()},
             headers=HTTPHeaders(),
-            remote_ip=address,
+            connection=SimpleNamespace(
+                stream=None,
+                context=SimpleNamespace(
+                    trusted_downstream=(),
+                    portal_ends=ConnectionEnds(
+                        peer=(ip_address(address), 50000),
+                        own=(ip_address("10.77.0.1"), 8081),
+                        is_own=False,
+                    ),
+                ),
+            ),
         )
 
     def get_secure_cookie(self, name: str, max_age_days: float) -> bytes | None:

@@ -13,6 +13,7 @@ from tornado.httputil import HTTPServerRequest
 from portal.socket_owner import Address, End, socket_owner
 
 Network = IPv4Network | IPv6Network
+UNKNOWN = "unknown"
 
 
 def parse_networks(texts: Collection[str]) -> tuple[Network, ...]:
@@ -30,6 +31,40 @@ def parse_networks(texts: Collection[str]) -> tuple[Network, ...]:
     return tuple(ip_network(text) for text in texts)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionEnds:
+    """A TCP connection to the hub.
+
+    Attributes:
+        is_own: Whether a process of the hub's own account on this host is at the other end.
+    """
+
+    peer: End
+    own: End
+    is_own: bool
+
+
+def note_ends(connection: Any) -> ConnectionEnds | None:
+    """Return the ends of a Tornado connection, and keep them: once it is closed they are lost.
+
+    Returns:
+        None for any other kind, such as a UNIX socket, and if it was closed before the first call.
+    """
+    context = connection.context
+    known: ConnectionEnds | None = getattr(context, "portal_ends", None)
+    opened = getattr(connection.stream, "socket", None)
+    if known is not None or opened is None or not isinstance(context.address, tuple):
+        return known
+    peer, own = _end(context.address), _end(opened.getsockname())
+    if peer is None or own is None:
+        return None
+    # The kernel's table is long where there are many connections, so nodes are not looked for.
+    is_here = peer[0] == own[0] or peer[0].is_loopback
+    is_own = is_here and socket_owner(peer, own) == os.geteuid()
+    context.portal_ends = ConnectionEnds(peer=peer, own=own, is_own=is_own)
+    return context.portal_ends
+
+
 def client_address(request: HTTPServerRequest, trusted: Collection[Network] = ()) -> str:
     """Return the address that a request comes from; a client cannot forge it.
 
@@ -38,19 +73,18 @@ def client_address(request: HTTPServerRequest, trusted: Collection[Network] = ()
         one of JupyterHub's `trusted_downstream_ips`): the last address of X-Forwarded-For that is
         not in `trusted`, the front ends before that proxy. Else the peer's own address: nodes, and
         users of this host who connect to the hub's port directly, can write anything into that
-        header.
+        header. "unknown" where `note_ends` knows nothing of the connection.
 
     Source:
         configurable-http-proxy 5.3 appends the peer's address to X-Forwarded-For and passes
         X-Real-Ip, which Tornado prefers, on as the client sent it.
     """
-    ends = _connection_ends(request)
-    # A UNIX socket, for example, for which Tornado has no address either.
+    connection: Any = request.connection
+    ends = note_ends(connection)
     if ends is None:
-        return str(request.remote_ip)
-    peer, own = ends
-    client = peer[0]
-    if not (_is_named_proxy(request, client) or _is_own(request, peer, own)):
+        return UNKNOWN
+    client = ends.peer[0]
+    if not (ends.is_own or str(client) in connection.context.trusted_downstream):
         return str(client)
     # From the right: proxies append the address they see, so what a client invents is on the left.
     for text in reversed(request.headers.get("X-Forwarded-For", "").split(",")):
@@ -72,31 +106,6 @@ class ClientAddress:
     def __call__(self, request: HTTPServerRequest) -> str:
         """Return the client address of a request."""
         return client_address(request, self.trusted)
-
-
-def _connection_ends(request: HTTPServerRequest) -> tuple[End, End] | None:
-    """Return the peer's end of a TCP connection and the hub's; None for any other kind."""
-    connection: Any = getattr(request, "connection", None)
-    stream = getattr(connection, "stream", None)
-    context = getattr(connection, "context", None)
-    if stream is None or context is None or not isinstance(context.address, tuple):
-        return None
-    peer, own = _end(context.address), _end(stream.socket.getsockname())
-    return None if peer is None or own is None else (peer, own)
-
-
-def _is_named_proxy(request: HTTPServerRequest, peer: Address) -> bool:
-    connection: Any = request.connection
-    return str(peer) in connection.context.trusted_downstream
-
-
-def _is_own(request: HTTPServerRequest, peer: End, own: End) -> bool:
-    # Cached: a connection keeps its owner, and with many of them the kernel's table is long.
-    connection: Any = request.connection
-    known = getattr(connection.context, "portal_is_own", None)
-    if known is None:
-        known = connection.context.portal_is_own = socket_owner(peer, own) == os.geteuid()
-    return bool(known)
 
 
 def _end(name: tuple[Any, ...]) -> End | None:

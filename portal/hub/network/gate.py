@@ -36,6 +36,19 @@ class GuardSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Admission:
+    """A request that is let in.
+
+    Attributes:
+        request: The caller has to leave it.
+        stranger: Address of a sender without a login; "" for a user.
+    """
+
+    request: OpenRequest
+    stranger: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
     """A refused request.
 
@@ -79,13 +92,10 @@ class Gate:
 
     def enter(
         self, start_line: RequestStartLine, headers: HTTPHeaders, connection: Any
-    ) -> OpenRequest | Refusal | None:
-        """Admit a request, or refuse it.
+    ) -> Admission | Refusal | None:
+        """Admit a request, or refuse it; None if it is not counted.
 
         `connection` is Tornado's, from which the peer's address is read.
-
-        Returns:
-            A visit, which the caller has to leave; None if the request is not counted.
         """
         cost = request_cost(start_line.path, self._base_url)
         if cost == 0:
@@ -100,7 +110,8 @@ class Gate:
         key = f"{visitor.kind.value} {visitor.name} {purpose}"
         entered = self._traffic.enter(key, allowance, cost=cost)
         if isinstance(entered, OpenRequest):
-            return entered
+            is_stranger = visitor.kind is Kind.ADDRESS
+            return Admission(request=entered, stranger=visitor.name if is_stranger else "")
         self._note(visitor)
         return _refusal(visitor, entered)
 

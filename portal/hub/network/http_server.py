@@ -25,8 +25,8 @@ from tornado.httputil import (
 )
 from tornado.iostream import IOStream
 
-from portal.hub.network.gate import Gate, GuardSettings, Refusal
-from portal.hub.network.rate_limiter import OpenRequest
+from portal.hub.auth.client_address import note_ends
+from portal.hub.network.gate import Admission, Gate, GuardSettings, Refusal
 from spawner.http_server import ClosingServer
 
 # Forms and REST send some kB. The front end's example has the same limit for /hub/.
@@ -34,6 +34,10 @@ MOST_BODY_BYTES = 1024 * 1024
 # A client that still sends may lose the answer if the connection is closed at once.
 MOST_DROPPED_BYTES = 16 * 1024 * 1024
 BODY_TIMEOUT_S = 60.0
+# Whoever is not logged in sends a login form of some hundred bytes, in one piece with its head.
+STRANGER_BODY_TIMEOUT_S = 10.0
+# Of one address: half bodies must not use up what its other users need for the login page.
+MOST_HALF_BODIES = 20
 GUARDED = "portal_guarded"
 
 TOO_LONG = (
@@ -63,6 +67,7 @@ class GuardedServer(ClosingServer):
             self._gate = Gate(settings, self._guarding)
             self._log: logging.Logger = settings["log"]
         self._guards: dict[object, _Guard] = {}
+        self._half_bodies = _HalfBodies()
         self._peers: dict[IOStream, str] = {}
         self._n_of_peer: Counter[str] = Counter()
         super().initialize(request_callback, **kwargs)
@@ -72,7 +77,8 @@ class GuardedServer(ClosingServer):
         delegate = super().start_request(server_conn, request_conn)
         if self._guarding is None:
             return delegate
-        guard = self._guards[server_conn] = _Guard(delegate, request_conn, self._gate, self._log)
+        guard = _Guard(delegate, request_conn, self._gate, self._half_bodies, self._log)
+        self._guards[server_conn] = guard
         return guard
 
     def handle_stream(self, stream: IOStream, address: Any) -> None:
@@ -111,26 +117,51 @@ def _bounded_peer(stream: IOStream, address: Any, trusted: Collection[str]) -> s
     return "" if is_proxy else peer
 
 
+class _HalfBodies:
+    """Requests without a login whose bodies are still on their way, by address, oldest first."""
+
+    def __init__(self) -> None:
+        self._of_address: dict[str, dict[HTTP1Connection, None]] = {}
+
+    def add(self, address: str, connection: HTTP1Connection) -> None:
+        """Wait for a body; of too many the one that has taken longest is hung up on."""
+        waiting = self._of_address.setdefault(address, {})
+        waiting[connection] = None
+        if len(waiting) > MOST_HALF_BODIES:
+            next(iter(waiting)).close()
+
+    def remove(self, address: str, connection: HTTP1Connection) -> None:
+        """Forget a body that has come, or whose connection is closed."""
+        waiting = self._of_address.get(address, {})
+        waiting.pop(connection, None)
+        if not waiting:
+            self._of_address.pop(address, None)
+
+
 class _Guard(HTTPMessageDelegate):
     def __init__(
         self,
         delegate: HTTPMessageDelegate,
         connection: HTTP1Connection,
         gate: Gate,
+        half_bodies: _HalfBodies,
         log: logging.Logger,
     ) -> None:
         self._delegate = delegate
         self._connection = connection
         self._gate = gate
+        self._half_bodies = half_bodies
         self._log = log
         self._start_line = RequestStartLine("", "", "")
-        self._visit: OpenRequest | None = None
+        self._admission: Admission | None = None
         self._n_bytes = 0
         self._is_refused = False
 
     def headers_received(
         self, start_line: RequestStartLine | ResponseStartLine, headers: HTTPHeaders
     ) -> Any:
+        # The audit log asks for them after the answer, when the connection may be closed.
+        note_ends(self._connection)
         self._start_line = cast(RequestStartLine, start_line)
         entered = self._gate.enter(self._start_line, headers, self._connection)
         length = headers.get("Content-Length", "")
@@ -139,20 +170,24 @@ class _Guard(HTTPMessageDelegate):
             headers.pop("Expect", None)
             self._refuse(429, entered.text, retry_after_s=entered.retry_after_s)
             return None
-        self._visit = entered
+        self._admission = entered
         # Tornado reads it next, and refuses anything but one number.
         if length.isdecimal() and int(length) > MOST_BODY_BYTES:
             headers.pop("Expect", None)
             self._refuse(413, TOO_LONG)
             return None
-        if self._visit is not None:
+        if entered is not None:
             self._leave_at_the_end()
+            if entered.stranger and (length not in {"", "0"} or "Transfer-Encoding" in headers):
+                self._connection.set_body_timeout(STRANGER_BODY_TIMEOUT_S)
+                self._half_bodies.add(entered.stranger, self._connection)
         return self._delegate.headers_received(start_line, headers)
 
     def leave(self) -> None:
         """Report that the request is over."""
-        if self._visit is not None:
-            self._visit.leave()
+        if self._admission is not None:
+            self._admission.request.leave()
+            self._half_bodies.remove(self._admission.stranger, self._connection)
 
     def _leave_at_the_end(self) -> None:
         # The connection may stay open for another user's requests, so its end does not end this
@@ -179,6 +214,8 @@ class _Guard(HTTPMessageDelegate):
         return self._delegate.data_received(chunk)
 
     def finish(self) -> None:
+        if self._admission is not None:
+            self._half_bodies.remove(self._admission.stranger, self._connection)
         if self._is_refused:
             self.leave()
             self._connection.finish()

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from jupyterhub.handlers import BaseHandler
 from jupyterhub.user import User
+from tornado.testing import bind_unused_port
+from tornado.web import Application
 
-from portal.hub.admin.visits import read_visit
+from portal.hub.admin.visits import log_visits, read_visit
+from portal.hub.auth.client_address import ClientAddress
+from portal.hub.network.gate import GuardSettings
+from portal.hub.network.http_server import GUARDED, GuardedServer
+from portal.hub.settings.traffic import TrafficSettings
+from tests.support.hub_database import hub_database
+
+BROWSER = "203.0.113.7"
 
 
 def answered(method: str, path: str, *, user: str = "grace", status: int = 204) -> Any:
@@ -59,3 +72,63 @@ def test_who_is_nobody_visits_nobody() -> None:
     nobody._jupyterhub_user = None
 
     assert read_visit(nobody) is None
+
+
+class UserHandler(BaseHandler):
+    """Stands for each route that changes something of a user; grace asks."""
+
+    async def prepare(self) -> None:
+        self._jupyterhub_user = self.settings["visitor"]
+
+    def delete(self) -> None:
+        self.set_status(204)
+
+
+@pytest.fixture
+def visitor() -> Iterator[Any]:
+    with hub_database("grace") as db:
+        user = object.__new__(User)
+        user.__dict__.update(orm_user=SimpleNamespace(name="grace"), db=db)
+        yield user
+
+
+@pytest.fixture
+async def port(visitor: Any) -> AsyncIterator[int]:
+    """Run the hub's server with its audit log; the test itself is the portal's proxy."""
+    application = Application(
+        [("/hub/api/users/.*", UserHandler)],
+        log_function=log_visits,
+        log=logging.getLogger(__name__),
+        hub=SimpleNamespace(base_url="/hub/", cookie_name="jupyterhub-hub-login"),
+        db=visitor.db,
+        visitor=visitor,
+        authenticator=SimpleNamespace(trusted_proxies=[]),
+        cookie_secret=b"secret",
+        cookie_max_age_days=1,
+        **{GUARDED: GuardSettings(traffic=TrafficSettings(), request_address=ClientAddress(()))},
+    )
+    sock, port = bind_unused_port()
+    server = GuardedServer(application)
+    server.add_socket(sock)
+    yield port
+    server.stop()
+    await server.close_all_connections()
+
+
+@pytest.mark.parametrize("connection", ["close", "keep-alive"])
+async def test_a_visit_is_logged_with_its_address_also_if_its_connection_is_closed(
+    port: int, caplog: pytest.LogCaptureFixture, connection: str
+) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(
+        b"DELETE /hub/api/users/ada/server HTTP/1.1\r\nHost: hub\r\n"
+        b"Connection: %s\r\nX-Forwarded-For: %s\r\n\r\n" % (connection.encode(), BROWSER.encode())
+    )
+    answer = await reader.readuntil(b"\r\n\r\n")
+    writer.close()
+    await writer.wait_closed()
+
+    assert b"204 No Content" in answer
+    assert [record.getMessage() for record in caplog.records if record.name == __name__] == [
+        f"grace asked for DELETE /hub/api/users/ada/server, which belongs to ada, from {BROWSER}"
+    ]

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import os
+import socket
+from ipaddress import ip_address
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine
+from tornado.iostream import IOStream
+from tornado.testing import bind_unused_port
 
 from portal.hub.auth import client_address as module
-from portal.hub.auth.client_address import client_address, parse_networks
+from portal.hub.auth.client_address import (
+    ConnectionEnds,
+    client_address,
+    note_ends,
+    parse_networks,
+)
 
 HUB = "10.77.0.1"
 NODE = "10.77.0.11"
@@ -19,20 +28,17 @@ FORGED = "198.51.100.1"
 FRONT_ENDS = parse_networks(["127.0.0.1", "192.0.2.0/28"])
 
 
-@pytest.fixture
-def is_of_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every connection be one of the hub's own account."""
-    monkeypatch.setattr(module, "socket_owner", lambda here, there: os.geteuid())
-
-
 def request_from(
-    peer: str, forwarded: str = "", *, named: frozenset[str] = frozenset(), own: str = HUB
+    peer: str, forwarded: str = "", *, named: frozenset[str] = frozenset(), is_own: bool = False
 ) -> Any:
+    ends = ConnectionEnds(
+        peer=(ip_address(peer), 50000), own=(ip_address(HUB), 8081), is_own=is_own
+    )
     connection: Any = SimpleNamespace(
         context=SimpleNamespace(
-            address=(peer, 50000), trusted_downstream=named, remote_ip=peer, protocol="http"
+            portal_ends=ends, trusted_downstream=named, remote_ip=FORGED, protocol="http"
         ),
-        stream=SimpleNamespace(socket=SimpleNamespace(getsockname=lambda: (own, 8081))),
+        stream=None,
     )
     headers = HTTPHeaders({"Host": "portal.example", "X-Real-Ip": FORGED})
     if forwarded:
@@ -44,7 +50,6 @@ def request_from(
     )
 
 
-@pytest.mark.usefixtures("is_of_the_proxy")
 @pytest.mark.parametrize(
     ("forwarded", "client"),
     [
@@ -63,13 +68,12 @@ def request_from(
 def test_the_last_that_is_no_front_end_counts_through_any_number_of_them(
     forwarded: str, client: str
 ) -> None:
-    assert client_address(request_from(HUB, forwarded), FRONT_ENDS) == client
+    assert client_address(request_from(HUB, forwarded, is_own=True), FRONT_ENDS) == client
 
 
-@pytest.mark.usefixtures("is_of_the_proxy")
 @pytest.mark.parametrize("last", ["127.0.0.1", "::1", "192.0.2.3", HUB])
 def test_no_front_end_is_believed_that_the_site_has_not_named(last: str) -> None:
-    assert client_address(request_from(HUB, f"{FORGED}, {last}")) == last
+    assert client_address(request_from(HUB, f"{FORGED}, {last}", is_own=True)) == last
 
 
 @pytest.mark.parametrize("peer", [NODE, HUB, "127.0.0.1", "192.0.2.3"])
@@ -81,3 +85,50 @@ def test_a_proxy_elsewhere_counts_where_jupyterhub_is_told_of_it() -> None:
     request = request_from("192.0.2.99", BROWSER, named=frozenset({"192.0.2.99"}))
 
     assert client_address(request) == BROWSER
+
+
+async def connection_to_itself() -> Any:
+    """Return Tornado's side of a connection that this process has made to itself, still open."""
+    listening, port = bind_unused_port()
+    client = IOStream(socket.socket())
+    await client.connect(("127.0.0.1", port))
+    accepted, address = listening.accept()
+    listening.close()
+    stream = IOStream(accepted)
+    context = SimpleNamespace(address=address, trusted_downstream=(), remote_ip=FORGED)
+    return SimpleNamespace(stream=stream, context=context, client=client)
+
+
+async def test_the_ends_of_a_connection_are_known_after_it_was_closed() -> None:
+    connection = await connection_to_itself()
+    while_open = note_ends(connection)
+    connection.stream.close()
+    connection.client.close()
+
+    assert while_open is not None
+    assert while_open.is_own
+    assert note_ends(connection) == while_open
+
+
+async def test_nothing_is_believed_of_a_connection_whose_ends_nobody_noted() -> None:
+    connection = await connection_to_itself()
+    connection.stream.close()
+    connection.client.close()
+
+    request = request_from(HUB, BROWSER, is_own=True)
+    request.connection = connection
+    assert client_address(request) == "unknown"
+
+
+async def test_a_connection_from_another_host_is_not_looked_for_here(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "socket_owner", lambda here, there: os.geteuid())
+    connection = await connection_to_itself()
+    connection.context.address = (NODE, 50000)
+    ends = note_ends(connection)
+    connection.stream.close()
+    connection.client.close()
+
+    assert ends is not None
+    assert not ends.is_own
