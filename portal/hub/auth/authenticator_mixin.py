@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
 from typing import Any, TypeVar
 
+from jupyterhub import orm
 from jupyterhub.auth import Authenticator
 from jupyterhub.utils import maybe_future, utcnow
+from sqlalchemy import func
+from sqlalchemy.orm import object_session
 from traitlets import Integer, List, Set, Unicode
 
 from portal.hub.auth.account_status import AccountStatus, AccountStatusCache, LoginPermission
@@ -53,6 +56,8 @@ class AuthenticatorMixin(Authenticator):
         help="Days after which API tokens that were made without an expiry date expire.",
     ).tag(config=True)
 
+    _are_tokens_limited = False
+
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._login_queue = LoginQueue(LoginThrottle())
@@ -60,9 +65,12 @@ class AuthenticatorMixin(Authenticator):
         self.standings = AccountStatusCache(self.ask_account_status)
 
     async def add_user(self, user: Any) -> None:
-        """Add a user and limit their tokens; at its start JupyterHub calls it for each user."""
+        """Add a user; at its start JupyterHub calls it for each one that it knows."""
         await maybe_future(super().add_user(user))
-        limit_tokens(user.api_tokens, self.token_days)
+        if not self._are_tokens_limited:
+            # For all of them: a query for each user would take most of a start.
+            limit_tokens(object_session(getattr(user, "orm_user", user)), self.token_days)
+            self._are_tokens_limited = True
 
     async def refresh_user(self, user: Any, handler: Any = None, **_: Any) -> Any:
         """Recheck a user; JupyterHub calls this every few minutes and before starts.
@@ -306,13 +314,18 @@ async def in_thread(threads: ThreadPoolExecutor, work: Callable[[], T], deadline
     return await asyncio.wait_for(loop.run_in_executor(threads, work), timeout_s)
 
 
-def limit_tokens(tokens: Iterable[Any], n_days: int) -> None:
-    """Give tokens without an expiry one, `n_days` from now.
+def limit_tokens(database: Any, n_days: int) -> None:
+    """Give tokens of users without an expiry one, `n_days` from now.
 
-    Tokens of sessions are left alone: they end with the session.
+    Tokens of sessions are left alone: they end with the session. `database` is JupyterHub's session
+    of SQLAlchemy.
     """
+    token = orm.APIToken
+    is_sessions = func.coalesce(token.note, "").startswith(_SESSION_NOTE)
+    endless = database.query(token).filter(
+        token.expires_at.is_(None), token.user_id.is_not(None), ~is_sessions
+    )
     # JupyterHub's database keeps UTC without a zone.
     end = utcnow(with_tz=False) + timedelta(days=n_days)
-    for token in tokens:
-        if token.expires_at is None and not (token.note or "").startswith(_SESSION_NOTE):
-            token.expires_at = end
+    for one in endless:
+        one.expires_at = end

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import pwd
-from datetime import datetime, timedelta
-from types import SimpleNamespace
 
 import pytest
 
@@ -17,7 +15,6 @@ from portal.hub.auth.account_status import (
     AccountStatusCache,
     LoginPermission,
 )
-from portal.hub.auth.authenticator_mixin import limit_tokens
 
 
 class Site:
@@ -77,21 +74,6 @@ async def test_while_nothing_answers_one_in_half_a_minute_waits() -> None:
     site.verdict = LoginPermission.MAY
 
     assert (await site.standings.of("grace")).verdict is LoginPermission.MAY
-
-
-def test_tokens_without_an_end_get_one_and_those_of_sessions_do_not() -> None:
-    tokens = [
-        SimpleNamespace(note="for my script", expires_at=None),
-        SimpleNamespace(note="Server at /user/ada/", expires_at=None),
-        SimpleNamespace(note="short", expires_at=datetime(2020, 1, 1)),
-    ]
-
-    limit_tokens(tokens, 90)
-
-    assert tokens[0].expires_at is not None
-    assert tokens[0].expires_at - datetime.now() > timedelta(days=88)
-    assert tokens[1].expires_at is None
-    assert tokens[2].expires_at == datetime(2020, 1, 1)
 
 
 def test_a_name_service_that_does_not_answer_is_no_account_that_is_gone(
