@@ -174,7 +174,7 @@ def ensure_proxy() -> str:
     read_at_start = [PORTAL_TOML.read_bytes(), script.read_bytes()]
     fingerprint = hashlib.sha256(b"".join(read_at_start)).hexdigest()
     was_started = ensure_started(
-        replace(PROXY, environment=_secrets(), fingerprint=fingerprint),
+        replace(PROXY, fingerprint=fingerprint),
     )
     # Any answer will do: without a hub it is an error page.
     wait_ready("proxy", lambda: _status(PUBLIC_PORT, "/") is not None, timeout_s=30)
@@ -193,7 +193,9 @@ def ensure_hub() -> str:
             "PORTAL_TOML": str(PORTAL_TOML),
             # Not in portal.toml, which everybody may read.
             "LDAP_READER_PASSWORD": directory.reader_password(),
-            **_secrets(),
+            "JUPYTERHUB_CRYPT_KEY": ensure_secret(
+                HUB_STATE_DIR / "crypt-key", secrets.token_hex(SECRET_BYTES), user=ACCOUNT
+            ),
         },
         fingerprint=_fingerprint(package_dir),
     )
@@ -214,14 +216,6 @@ def does_refuse_sessions() -> bool:
             return json.load(answer)["takes_sessions"] is False
     except (OSError, ValueError, KeyError):
         return False
-
-
-def _secrets() -> dict[str, str]:
-    names = {"CONFIGPROXY_AUTH_TOKEN": "proxy-token", "JUPYTERHUB_CRYPT_KEY": "crypt-key"}
-    return {
-        variable: ensure_secret(HUB_STATE_DIR / file, secrets.token_hex(SECRET_BYTES), user=ACCOUNT)
-        for variable, file in names.items()
-    }
 
 
 def _hub_package_dir() -> Path:

@@ -6,7 +6,7 @@ from typing import Any
 
 from portal.hub.admin.api import operation_routes
 from portal.hub.admin.people import people_routes
-from portal.hub.admin.tokens import keep_private, site_services
+from portal.hub.admin.tokens import PROXY, ensure_token, keep_private, site_services, token_path
 from portal.hub.admin.visits import log_visits, visit_route
 from portal.hub.auth.client_address import ClientAddress, parse_networks
 from portal.hub.auth.ldap_authenticator import PortalLDAPAuthenticator
@@ -57,7 +57,9 @@ from portal.hub.settings.hub import LogFormat
 from portal.hub.settings.loader import Settings
 from portal.hub.settings.site import LoginSettings, TlsMode
 from portal.hub.settings.traits import trait_values
+from portal.hub.state_lock import hold_state
 from portal.response_headers import PlainHeaders
+from spawner.errors import SiteError
 
 SECONDS_PER_DAY = 24 * 3600
 TLS_STRATEGIES = {TlsMode.STARTTLS: "before_bind", TlsMode.LDAPS: "on_connect"}
@@ -67,7 +69,16 @@ def apply_settings(c: Any, settings: Settings) -> None:
     """Set every trait of the configuration object `c` that portal.toml decides.
 
     Each value is set, never appended to, so that applying twice changes nothing.
+
+    Raises:
+        SystemExit: If another hub uses the state_dir.
     """
+    try:
+        # Before the sessions are read from the database.
+        hold_state(settings.hub.state_dir)
+    except SiteError as error:
+        # One sentence in place of a traceback through the site's configuration file.
+        raise SystemExit(f"jupyterhub: {error}") from error
     _apply_hub(c, settings)
     _apply_pages(c, settings)
     _apply_login(c, settings)
@@ -87,6 +98,8 @@ def _apply_hub(c: Any, settings: Settings) -> None:
     # The proxy is a service of its own, so that it outlives the hub.
     c.ConfigurableHTTPProxy.should_start = False
     c.ConfigurableHTTPProxy.api_url = hub.proxy_api_url
+    ensure_token(hub.state_dir, PROXY)
+    c.SessionProxy.token_path = str(token_path(hub.state_dir, PROXY))
     # Sessions and the proxy outlive a restart of the hub.
     c.JupyterHub.cleanup_servers = False
     c.JupyterHub.cleanup_proxy = False

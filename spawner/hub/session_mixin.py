@@ -72,6 +72,16 @@ class SessionMixin(EnvironmentMixin):
         """Whether the session's server has to report a certificate."""
         return self._job is not None and self._job.session.has_tls
 
+    @property
+    def lacks_certificate(self) -> bool:
+        """Whether its server should have a certificate and none is known, so nobody is sent there.
+
+        Without a session too: what the hub's database then says of a server is not true any more.
+        """
+        session = self.session
+        has_tls = bool(self.certificates_dir) if session is None else session.has_tls
+        return has_tls and not self.certificate
+
     def owns_token(self, token_id: int) -> bool:
         """Return whether the session's server holds this token; false also without a session.
 

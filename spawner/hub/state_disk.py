@@ -57,11 +57,25 @@ def is_full(error: BaseException | None, database: str | None) -> bool:
     """
     if any(text in str(error) for text in _FULL_TEXTS):
         return True
+    return database is not None and not _is_roomy(database)
+
+
+def has_room(db: Any) -> bool:
+    """Return whether SQLite's disk can take a change; true for other databases.
+
+    `db` is JupyterHub's session of SQLAlchemy.
+    """
+    url = db.get_bind().url
+    is_file = url.get_backend_name() == "sqlite" and url.database not in {None, "", ":memory:"}
+    return not is_file or _is_roomy(url.database)
+
+
+def _is_roomy(database: str) -> bool:
     try:
-        space = os.statvfs(os.path.dirname(database)) if database else None
+        space = os.statvfs(os.path.dirname(database))
     except OSError:
-        return False
-    return space is not None and space.f_bavail * space.f_frsize < _LEAST_FREE_BYTES
+        return True
+    return space.f_bavail * space.f_frsize >= _LEAST_FREE_BYTES
 
 
 def _raise_if_disk_full(context: ExceptionContext) -> StateDiskFullError | None:
@@ -118,10 +132,15 @@ def _stopped_in_the_end(original: Callable[..., Any]) -> Callable[..., Any]:
             # JupyterHub may have thrown this object away; the row in the database is what counts.
             spawner = user.spawners[name]
             try:
+                if not user.db.is_active:
+                    # A failed write that nobody rolled back would fail this one, too.
+                    user.db.rollback()
                 # Another start or stop has taken over, or the job runs on after all.
                 if spawner.server is None or spawner.pending or await spawner.poll() is None:
                     return
                 await original(user, name)
+                # A hub that was started meanwhile may have taken the session for a ready one.
+                await user.settings["proxy"].delete_user(user, name)
             except SQLAlchemyError as error:
                 user.db.rollback()
                 spawner._stop_pending = False

@@ -1,14 +1,23 @@
-"""The hub's error page for sessions that the proxy cannot reach."""
+"""Requests to sessions that the proxy cannot reach, or has lost the route to."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
+from aiohttp import ClientError
 from jupyterhub import handlers
+from jupyterhub.handlers.base import UserUrlHandler
 from jupyterhub.handlers.pages import ProxyErrorHandler
+from tornado.web import HTTPError
 
 ROUTE = r"/error/(\d+)"
+_NOT_ROUTED = (
+    "The session runs, but the portal's proxy does not take its address from the hub, so it cannot"
+    " be opened just now. Tell the administrators."
+)
 
 
 class UnreachableHandler(ProxyErrorHandler):
@@ -43,7 +52,7 @@ def find_spawners(path: str, users: Any) -> list[Any]:
 
 
 def register(routes: list[Any] | None = None) -> None:
-    """Replace JupyterHub's handler with this one.
+    """Replace JupyterHub's error handler, and have lost routes given to the proxy again.
 
     Args:
         routes: The hub's list of handlers, changed in place; None for the real one.
@@ -51,3 +60,26 @@ def register(routes: list[Any] | None = None) -> None:
     routes = handlers.default_handlers if routes is None else routes
     routes[:] = [route for route in routes if route[0] != ROUTE]
     routes.append((ROUTE, UnreachableHandler))
+    if not hasattr(UserUrlHandler._redirect_to_user_server, "__wrapped__"):
+        UserUrlHandler._redirect_to_user_server = _routed(UserUrlHandler._redirect_to_user_server)
+
+
+def _routed(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Have a ready session's route added before its user is sent there.
+
+    A request for it reaches the hub only if the proxy has no such route; JupyterHub itself looks
+    every five minutes, and sends the browser to and fro until then.
+    """
+
+    @functools.wraps(original)
+    async def redirect(self: Any, user: Any, spawner: Any) -> None:
+        try:
+            await self.proxy.add_user(user, spawner.name)
+        except (ClientError, TimeoutError) as error:
+            self.log.error("No route to the session of %s: %s", user.name, error)
+            failure: Any = HTTPError(503, "The proxy refuses a route")
+            failure.jupyterhub_message = _NOT_ROUTED
+            raise failure from error
+        await original(self, user, spawner)
+
+    return redirect

@@ -72,6 +72,8 @@ import pwd
 from pathlib import Path
 from types import SimpleNamespace
 
+# As in a hub with sessions, which loads the spawner before it makes its routes.
+import spawner.spawner
 from portal.hub.apply import apply_settings
 from portal.hub.settings.loader import load_settings
 
@@ -105,6 +107,8 @@ class PrivateHub:
     # Where nodes reach the hub, without the proxy.
     direct_url: str = ""
     pid: int = 0
+    # REST interface of its proxy.
+    proxy_url: str = ""
     cluster: dict[str, Any] = field(default_factory=dict)
 
     def set_cluster(self, **changes: Any) -> None:
@@ -113,6 +117,13 @@ class PrivateHub:
         new = self.cluster_path.with_suffix(".new")
         new.write_text(json.dumps(self.cluster))
         new.replace(self.cluster_path)
+
+    def ask_proxy(self, method: str, path: str = "", **arguments: Any) -> requests.Response:
+        """Ask the proxy as the hub does."""
+        token = (self.cluster_path.parent / "proxy-token").read_text().strip()
+        headers = {"Authorization": f"token {token}"}
+        url = f"{self.proxy_url}{path}"
+        return requests.request(method, url, headers=headers, timeout=30, **arguments)
 
     def reset_cluster(self) -> None:
         """Two idle nodes with four GPUs each, a session that starts at once."""
@@ -183,6 +194,7 @@ def running_hub_with(
         folder / "cluster.json",
         folder / "hub.log",
         f"http://127.0.0.1:{api_port}{below}",
+        proxy_url=f"http://127.0.0.1:{proxy_port}/api/routes",
     )
     hub.reset_cluster()
     environment |= os.environ | {

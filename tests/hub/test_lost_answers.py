@@ -12,7 +12,7 @@ import pytest
 import requests
 
 from deploy.one_machine.layout import PREFIX_DIR
-from portal.site.commands.services import NODE, PROXY, SCRIPT
+from portal.site.commands.services import NODE, PROXY_DIR, SCRIPT
 from tests.support.eventually import eventually
 from tests.support.private_hub import free_ports
 
@@ -57,7 +57,7 @@ def url(server: Server) -> Iterator[str]:
     process = subprocess.Popen(
         [
             *(PREFIX_DIR / NODE, SCRIPT),
-            f"--configurable-http-proxy={PREFIX_DIR / PROXY}",
+            f"--configurable-http-proxy={PREFIX_DIR / PROXY_DIR}",
             *("--ip=127.0.0.1", f"--port={port}", "--api-ip=127.0.0.1", f"--api-port={api_port}"),
             f"--default-target={server.url}",
         ],

@@ -84,7 +84,13 @@ def test_while_drained_no_session_starts_and_open_ones_go_on(token: str) -> None
     health = requests.get(f"{ADDRESS}/hub/api/dsportal/health", timeout=30)
 
     assert "New sessions are refused: New disks until noon." in drained.stdout
-    assert health.json() == {"hub": "answers", "slurm": "answers", "takes_sessions": False}
+    assert health.json() == {
+        "hub": "answers",
+        "slurm": "answers",
+        "proxy": "answers",
+        "disk": "has room",
+        "takes_sessions": False,
+    }
     assert state_of(USER) == "running"
     assert "New disks until noon. Running sessions continue." in home_page()
     PortalClient(USER).rest("DELETE", f"/users/{USER}/server", token)
@@ -128,7 +134,7 @@ def test_health_tells_strangers_nothing_and_the_rest_is_closed_to_users(token: s
     client = PortalClient(USER)
 
     assert health.status_code == 200
-    assert set(health.json()) == {"hub", "slurm", "takes_sessions"}
+    assert set(health.json()) == {"hub", "slurm", "proxy", "disk", "takes_sessions"}
     for method, what in (("GET", "status"), ("PUT", "drain"), ("POST", "stop")):
         assert requests.request(method, f"{ADDRESS}/hub/api/dsportal/{what}").status_code == 403
         assert client.rest(method, f"/dsportal/{what}", token).status_code == 403

@@ -53,8 +53,7 @@ class PortalBelow:
         self.settings.write_text(
             f"{text}\n[storage.{STORAGE}]\npath = '/srv'\nlabel = 'Fast disks'\n{tables}"
         )
-        token, key = secrets.token_hex(32), secrets.token_hex(32)
-        self.environment = {"CONFIGPROXY_AUTH_TOKEN": token, "JUPYTERHUB_CRYPT_KEY": key}
+        self.environment = {"JUPYTERHUB_CRYPT_KEY": secrets.token_hex(32)}
         self.processes: list[subprocess.Popen[bytes]] = []
 
     def start(self) -> None:

@@ -132,6 +132,5 @@ def slurm_variables(slurm_conf: Path | None) -> str:
 
 
 def first_secrets() -> str:
-    """Return new secrets of proxy and hub, as systemd reads them."""
-    names = ("CONFIGPROXY_AUTH_TOKEN", "JUPYTERHUB_CRYPT_KEY")
-    return "".join(f"{name}={secrets.token_hex(32)}\n" for name in names)
+    """Return a new secret of the hub, as systemd reads it."""
+    return f"JUPYTERHUB_CRYPT_KEY={secrets.token_hex(32)}\n"

@@ -29,6 +29,7 @@ from portal.hub.pages.stop_handler import stop_session
 from portal.hub.pages.suspension import is_suspended
 from spawner import __version__
 from spawner.errors import PortalError
+from spawner.hub.state_disk import has_room
 from spawner.session.cluster import Cluster, find_cluster
 
 SCOPE = "admin:servers"
@@ -92,16 +93,21 @@ class HealthHandler(OperationHandler):
     """Reports whether the portal is usable; names no user and no session."""
 
     async def get(self) -> None:
-        """Answer 200 if new sessions can start, 503 if Slurm does not answer."""
+        """Answer 200 if new sessions can start or the site takes none, 503 if a part fails."""
         slurm = await self.describe_slurm()
         # Before the first login there is no spawner to ask Slurm with, which is no fault.
-        is_well = slurm in {"answers", "not asked"}
+        has_slurm = slurm in {"answers", "not asked"}
+        is_refused = getattr(self.proxy, "is_refused", False)
+        is_full = not has_room(self.db)
+        is_well = has_slurm and not is_refused and not is_full
         self.set_status(200 if is_well else 503)
         self.finish(
             json.dumps(
                 {
                     "hub": "answers",
-                    "slurm": slurm if is_well else "no answer",
+                    "slurm": slurm if has_slurm else "no answer",
+                    "proxy": "refuses the hub" if is_refused else "answers",
+                    "disk": "full" if is_full else "has room",
                     "takes_sessions": is_well and not self.drain.message,
                 }
             )

@@ -11,6 +11,8 @@ from spawner.errors import SiteError
 
 OPERATOR = "operator"
 CULLER = "culler"
+# With this one the hub tells the proxy its routes.
+PROXY = "proxy"
 # What each may do at the hub, and nothing else.
 SCOPES = {
     OPERATOR: ["list:users", "read:users", "admin:servers", "read:metrics"],
@@ -20,12 +22,12 @@ _N_BYTES = 32
 
 
 def read_token(state_dir: Path, name: str) -> str:
-    """Return the token of a service: `name` is `OPERATOR` or `CULLER`.
+    """Return the token of a service: `name` is `OPERATOR`, `CULLER` or `PROXY`.
 
     Raises:
         SiteError: If the hub has not made it, or it cannot be read.
     """
-    path = _path(state_dir, name)
+    path = token_path(state_dir, name)
     try:
         return path.read_text(encoding="ascii").strip()
     except OSError as error:
@@ -36,12 +38,12 @@ def read_token(state_dir: Path, name: str) -> str:
 
 
 def ensure_token(state_dir: Path, name: str) -> str:
-    """Return the token of the service `OPERATOR` or `CULLER`; make it if there is none.
+    """Return the token of a service, see `read_token`; make it if there is none.
 
     Returns:
         Empty if the folder belongs to another account; the service then has no rights.
     """
-    path = _path(state_dir, name)
+    path = token_path(state_dir, name)
     try:
         # Root may load the configuration, too, but must not own what the hub has to read.
         if state_dir.stat().st_uid != os.geteuid():
@@ -81,5 +83,6 @@ def site_services(state_dir: Path) -> tuple[list[dict[str, Any]], list[dict[str,
     return services, roles
 
 
-def _path(state_dir: Path, name: str) -> Path:
+def token_path(state_dir: Path, name: str) -> Path:
+    """Return the file of a service's token, see `read_token`."""
     return state_dir / f"{name}-token"

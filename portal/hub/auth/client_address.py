@@ -61,8 +61,8 @@ def note_ends(connection: Any) -> ConnectionEnds | None:
     # The kernel's table is long where there are many connections, so nodes are not looked for.
     is_here = peer[0] == own[0] or peer[0].is_loopback
     is_own = is_here and socket_owner(peer, own) == os.geteuid()
-    context.portal_ends = ConnectionEnds(peer=peer, own=own, is_own=is_own)
-    return context.portal_ends
+    context.portal_ends = known = ConnectionEnds(peer=peer, own=own, is_own=is_own)
+    return known
 
 
 def client_address(request: HTTPServerRequest, trusted: Collection[Network] = ()) -> str:

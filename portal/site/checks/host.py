@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import os
 import re
 import shutil
@@ -92,14 +93,20 @@ async def check_proxy(settings: Settings) -> list[Finding]:
                 "Start the proxy: systemctl start dsportal-proxy",
             )
         ]
-    url = f"{hub.through_proxy_url}health"
-    status = await in_thread(lambda: http_status(url))
-    if status != 200:
-        said = "nothing" if status is None else f"status {status}"
+    url = f"{hub.through_proxy_url}api/dsportal/health"
+    health = await in_thread(lambda: _read_health(url))
+    if "hub" not in health:
         return [
             problem(
-                f"the proxy runs, but {url} answers {said}.",
+                f"the proxy runs, but the hub does not answer at {url}.",
                 "Start the hub, or read its log: systemctl start dsportal-hub",
+            )
+        ]
+    if health.get("proxy") != "answers":
+        return [
+            problem(
+                "the proxy refuses the hub, so no session can be opened that is not yet.",
+                "Restart both: systemctl restart dsportal-proxy dsportal-hub",
             )
         ]
     return [ok(f"the hub answers through it on port {hub.public_port}.")]
@@ -107,15 +114,31 @@ async def check_proxy(settings: Settings) -> list[Finding]:
 
 def http_status(url: str) -> int | None:
     """Return the status with which a local web server answers; None if it does not in 5 s."""
+    answer = _ask(url)
+    return answer and answer[0]
+
+
+def _ask(url: str) -> tuple[int, bytes] | None:
     # A proxy in the environment is for other hosts.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(url, timeout=BUSY_TIMEOUT_S) as answer:
-            return int(answer.status)
+            return int(answer.status), answer.read()
     except urllib.error.HTTPError as error:
-        return error.code
+        return error.code, error.read()
     except OSError:
         return None
+
+
+def _read_health(url: str) -> dict[str, object]:
+    """Return the hub's answer about itself; {} if it does not answer."""
+    answer = _ask(url)
+    try:
+        health = json.loads(answer[1]) if answer else {}
+    except ValueError:
+        # The proxy's page for a hub that is away.
+        return {}
+    return health if isinstance(health, dict) else {}
 
 
 async def check_versions() -> list[Finding]:

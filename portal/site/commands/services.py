@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import portal.hub.network
-from portal.hub.admin.tokens import CULLER, read_token
+from portal.hub.admin.tokens import CULLER, PROXY, ensure_token, read_token
 from portal.hub.network.authority import ensure_certificates
 from portal.hub.settings.loader import Settings, load_settings
 from spawner.certificates import IDENTITY_FILE
@@ -17,7 +17,10 @@ from spawner.errors import SiteError
 
 SCRIPT = Path(str(portal.hub.network.__file__)).with_name("proxy.mjs")
 NODE = "node/bin/node"
-PROXY = "proxy/node_modules/configurable-http-proxy"
+PROXY_DIR = "proxy/node_modules/configurable-http-proxy"
+
+# Tornado's limit.
+MOST_HEADER_BYTES = 65536
 
 
 def run_part(arguments: argparse.Namespace) -> int:
@@ -50,11 +53,22 @@ def _plan(part: str, settings: Settings) -> tuple[Sequence[str], Mapping[str, st
         if settings.hub.internal_tls:
             _make_certificates(settings.hub.certificates_dir, settings.hub.address)
         # Node and the proxy are installed two folders above the hub's environment.
-        return proxy_argv(settings, Path(sys.prefix).resolve().parents[1]), {}
+        argv = proxy_argv(settings, Path(sys.prefix).resolve().parents[1])
+        return argv, {"CONFIGPROXY_AUTH_TOKEN": _proxy_token(settings.hub.state_dir)}
     if not settings.culler.idle_hours:
         return (), {}
     token = read_token(settings.hub.state_dir, CULLER)
     return culler_argv(settings), {"JUPYTERHUB_API_TOKEN": token}
+
+
+def _proxy_token(state_dir: Path) -> str:
+    token = ensure_token(state_dir, PROXY)
+    if not token:
+        raise SiteError(
+            f"The proxy's token cannot be read or made in {state_dir}. Make sure that this folder"
+            " belongs to the hub's account."
+        )
+    return token
 
 
 def _make_certificates(folder: Path, address: str) -> None:
@@ -87,8 +101,10 @@ def proxy_argv(settings: Settings, prefix: Path) -> list[str]:
     ]
     return [
         str(prefix / NODE),
+        # As much as the hub takes: Node alone answers 431 to the cookies of some single sign-ons.
+        f"--max-http-header-size={MOST_HEADER_BYTES}",
         str(SCRIPT),
-        f"--configurable-http-proxy={prefix / PROXY}",
+        f"--configurable-http-proxy={prefix / PROXY_DIR}",
         f"--ip={hub.public_address}",
         f"--port={hub.public_port}",
         # An IPv6 address has brackets in a URL, and none here.

@@ -80,7 +80,9 @@ class FakeUser:
         self.n_failures = n_failures
         self.is_thrown_away = is_thrown_away
         self.n_asked = self.n_rolled_back = 0
-        self.db = SimpleNamespace(rollback=self._roll_back)
+        self.db = SimpleNamespace(rollback=self._roll_back, is_active=True)
+        self.unrouted: list[str] = []
+        self.settings = {"proxy": SimpleNamespace(delete_user=self._delete_route)}
 
         async def poll() -> int | None:
             return exit_status
@@ -93,6 +95,10 @@ class FakeUser:
             log=logging.getLogger("hub"),
         )
         self.spawners = Spawners(self.spawner)
+
+    async def _delete_route(self, user: Any, name: str) -> None:
+        assert user.spawner.server is None, "the end is kept first"
+        self.unrouted.append(name)
 
     def _roll_back(self) -> None:
         self.n_rolled_back += 1
@@ -127,6 +133,7 @@ async def test_a_stop_that_could_not_be_kept_is_tried_again_until_there_is_room(
 
     await eventually_async(is_done, 10)
     assert (user.n_asked, user.n_rolled_back) == (4, 3)
+    assert user.unrouted == [""], "the proxy leads nobody to what has ended"
 
 
 async def test_a_session_whose_job_still_runs_is_left_to_its_user(

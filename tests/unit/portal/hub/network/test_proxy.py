@@ -13,9 +13,12 @@ from portal.hub.network.proxy import SessionProxy
 OF_ADA = {"user": "ada", "server_name": ""}
 
 
-async def routes_of(certificate: str, target: str, data: dict[str, Any]) -> list[dict[str, Any]]:
+async def routes_of(
+    certificate: str, target: str, data: dict[str, Any], *, lacks_certificate: bool = False
+) -> list[dict[str, Any]]:
     """Return what the proxy is asked to add for a session with this certificate."""
-    user = SimpleNamespace(spawners={"": SimpleNamespace(certificate=certificate)})
+    spawner = SimpleNamespace(certificate=certificate, lacks_certificate=lacks_certificate)
+    user = SimpleNamespace(spawners={"": spawner})
     proxy = SessionProxy(
         app=SimpleNamespace(users={"ada": user}),
         should_start=False,
@@ -43,3 +46,9 @@ async def test_a_route_by_plain_http_carries_none(data: dict[str, Any]) -> None:
 
 async def test_a_session_whose_certificate_was_lost_gets_no_route() -> None:
     assert await routes_of("", "https://10.77.0.11:30000", OF_ADA) == []
+
+
+async def test_what_a_start_left_behind_that_was_cut_off_gets_no_route() -> None:
+    target = "http://10.77.0.11:30000"
+
+    assert await routes_of("", target, OF_ADA, lacks_certificate=True) == []

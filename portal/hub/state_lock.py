@@ -1,0 +1,37 @@
+"""Keeps a second hub from the state of one that runs."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from spawner.errors import SiteError
+
+FILE = "hub.lock"
+# Held until this process ends, however it ends.
+_held: dict[Path, int] = {}
+
+
+def hold_state(folder: Path) -> None:
+    """Take the hub's folder for this process; a folder of another account is left alone.
+
+    Raises:
+        SiteError: If another hub holds it.
+    """
+    # Root may load the configuration, too, but must not own what the hub has to open.
+    if folder in _held or not folder.is_dir() or folder.stat().st_uid != os.geteuid():
+        return
+    descriptor = os.open(folder / FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        holder = os.read(descriptor, 20).decode(errors="replace").strip()
+        os.close(descriptor)
+        raise SiteError(
+            f"Another hub (process {holder}) uses {folder}. Stop it first; a hub of its own needs"
+            " another state_dir in portal.toml."
+        ) from error
+    os.ftruncate(descriptor, 0)
+    os.write(descriptor, f"{os.getpid()}\n".encode())
+    _held[folder] = descriptor

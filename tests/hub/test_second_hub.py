@@ -1,0 +1,28 @@
+"""A second hub on the state of one that runs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from tests.hub.private_hub import ROOT, Browser, PrivateHub
+
+
+def test_a_second_hub_ends_with_one_sentence_and_the_first_goes_on(hub: PrivateHub) -> None:
+    folder = hub.cluster_path.parent
+
+    second = subprocess.run(
+        [sys.executable, "-m", "jupyterhub", "-f", folder / "config.py"],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert second.returncode == 1
+    assert f"Another hub (process {hub.pid}) uses {folder}." in second.stderr
+    assert "Traceback" not in second.stderr
+    assert Browser(hub).log_in("ada").ok

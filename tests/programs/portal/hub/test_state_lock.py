@@ -1,0 +1,41 @@
+"""One hub at a time has a state_dir."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from portal.hub.state_lock import FILE, hold_state
+from spawner.errors import SiteError
+
+HOLD = "import sys; from pathlib import Path; from portal.hub.state_lock import hold_state;"
+HOLD += "hold_state(Path(sys.argv[1])); print('held', flush=True); sys.stdin.read()"
+
+
+def test_a_second_hub_is_told_who_has_the_folder_until_that_one_ends(tmp_path: Path) -> None:
+    first = subprocess.Popen(
+        [sys.executable, "-c", HOLD, tmp_path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert first.stdout is not None
+    assert first.stdout.readline() == b"held\n"
+
+    with pytest.raises(SiteError) as caught:
+        hold_state(tmp_path)
+
+    assert f"Another hub (process {first.pid}) uses {tmp_path}" in caught.value.message
+    # As after a crash: nothing has to be cleaned up.
+    first.kill()
+    first.communicate()
+    hold_state(tmp_path)
+    # Once more, for a configuration that is loaded twice.
+    hold_state(tmp_path)
+    assert (tmp_path / FILE).stat().st_mode & 0o077 == 0
+
+
+def test_a_folder_that_is_not_there_yet_is_nobodys(tmp_path: Path) -> None:
+    hold_state(tmp_path / "hub")
+
+    assert not (tmp_path / "hub").exists()

@@ -1,0 +1,35 @@
+"""Whether users may be sent to what a spawner says of its server."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from spawner.hub.session_mixin import SessionMixin
+from spawner.session.session import Session
+
+
+@pytest.mark.parametrize(
+    ("certificates_dir", "session", "lacks"),
+    [
+        ("", {"has_tls": False}, False),
+        # Started before internal TLS was switched on.
+        ("/certificates", {"has_tls": False}, False),
+        ("/certificates", {"has_tls": True, "certificate": "PEM"}, False),
+        ("/certificates", {"has_tls": True}, True),
+        # A start that was cut off before anything of it was saved.
+        ("/certificates", None, True),
+        ("", None, False),
+    ],
+)
+def test_a_server_without_the_certificate_that_it_should_have_is_known(
+    certificates_dir: str, session: dict[str, Any] | None, lacks: bool
+) -> None:
+    spawner = SimpleNamespace(certificates_dir=certificates_dir, session=None, certificate="")
+    if session is not None:
+        spawner.session = Session(mark="0123456789abcdef", user="ada", **session)
+        spawner.certificate = spawner.session.certificate
+
+    assert SessionMixin.lacks_certificate.fget(spawner) is lacks
