@@ -9,6 +9,8 @@ whose certificate each job gets.
 from __future__ import annotations
 
 import base64
+import functools
+import hashlib
 import ipaddress
 import os
 import ssl
@@ -48,6 +50,29 @@ def read_authority(folder: Path) -> str:
             " can start. The proxy makes them when it starts: restart it."
         ) from error
     return base64.b64encode(ssl.PEM_cert_to_DER_cert(pem)).decode()
+
+
+def authority_fingerprint(folder: Path) -> str:
+    """Return a name of the authority's key, which stays when its certificate is renewed.
+
+    Returns:
+        Empty if there is no authority (yet).
+    """
+    try:
+        return _key_fingerprint((folder / AUTHORITY_FILE).read_bytes())
+    except (OSError, ValueError):
+        return ""
+
+
+# Pages ask for each session.
+@functools.lru_cache(maxsize=4)
+def _key_fingerprint(pem: bytes) -> str:
+    from cryptography import x509
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+    key = x509.load_pem_x509_certificate(pem).public_key()
+    content = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def client_context(folder: Path, certificate: str) -> ssl.SSLContext:

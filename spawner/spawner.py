@@ -92,6 +92,7 @@ class SlurmGPUSpawner(SessionMixin):
             account=request.options.name("account") or self.req_account,
             qos=request.options.name("qos") or self.req_qos,
             has_tls=bool(self.certificates_dir),
+            authority=self.authority,
         )
         session = replace(session, **self.find_alternatives(request.options))
         await self._rows.wait_until_writable()

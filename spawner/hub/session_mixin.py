@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
+from spawner.certificates import authority_fingerprint
 from spawner.hub.environment_mixin import EnvironmentMixin
 from spawner.session.database import LateSave
 from spawner.session.database_lock import DatabaseLockedError
@@ -71,6 +73,19 @@ class SessionMixin(EnvironmentMixin):
     def needs_certificate(self) -> bool:
         """Whether the session's server has to report a certificate."""
         return self._job is not None and self._job.session.has_tls
+
+    @property
+    def authority(self) -> str:
+        """Fingerprint of the portal's present authority; empty for none, or without TLS."""
+        folder = self.certificates_dir
+        return authority_fingerprint(Path(folder)) if folder else ""
+
+    @property
+    def has_other_authority(self) -> bool:
+        """Whether its server accepts only the hub of an authority that was replaced since."""
+        session = self.session
+        known = session.authority if session is not None else ""
+        return bool(known and self.authority) and known != self.authority
 
     @property
     def lacks_certificate(self) -> bool:

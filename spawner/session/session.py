@@ -30,6 +30,8 @@ class Session:
         n_extensions: How often its time limit was extended.
         has_tls: Whether its server has to report a certificate with its port.
         certificate: The one that it reported, as PEM; empty until then.
+        authority: Fingerprint of the authority whose hub and proxy its server accepts; empty
+            without TLS, or if an earlier release started it.
         partition: Slurm partition of its job; empty for the default one, or if an earlier
             release started it.
         account: Slurm account that its user or the site chose; empty for the user's default.
@@ -54,6 +56,7 @@ class Session:
     n_extensions: int = 0
     has_tls: bool = False
     certificate: str = ""
+    authority: str = ""
     partition: str = ""
     account: str = ""
     qos: str = ""
@@ -73,6 +76,7 @@ class Session:
         account: str | None = None,
         qos: str | None = None,
         has_tls: bool = False,
+        authority: str = "",
     ) -> Session:
         """Return a new session with a mark of its own, without a job yet."""
         return cls(
@@ -87,6 +91,7 @@ class Session:
             account=account or "",
             qos=qos or "",
             has_tls=has_tls,
+            authority=authority,
         )
 
     @classmethod

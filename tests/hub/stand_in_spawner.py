@@ -129,6 +129,7 @@ class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
     job_record: JobRecord | None = None
     left_s: int | None = None
     is_suspended = False
+    has_other_authority = False
     most_gpus = 4
     # The settings name none, and these are traits of batchspawner's.
     req_account = req_partition = req_qos = ""

@@ -218,6 +218,8 @@ def describe(user: Any, spawner: Any) -> dict[str, Any]:
 def _session_state(spawner: Any) -> str:
     if is_suspended(spawner):
         return "suspended"
+    if spawner.ready and spawner.has_other_authority:
+        return "unreachable"
     return "running" if spawner.ready else str(spawner.pending or "starting")
 
 

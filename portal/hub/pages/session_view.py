@@ -96,6 +96,14 @@ def describe_session(spawner: Any, now: datetime | None = None) -> SessionView:
             facts=facts,
             is_changing=True,
         )
+    if spawner.has_other_authority:
+        return SessionView(
+            state="Unreachable",
+            tone="off",
+            sentence="It was started under another certificate authority of the portal, so nobody"
+            " can open it. Its kernels still run. Stop it, then start it again.",
+            facts=facts,
+        )
     return SessionView(
         state="Running",
         tone="good",

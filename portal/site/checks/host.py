@@ -13,11 +13,14 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from portal.hub.admin.tokens import OPERATOR, read_token
 from portal.hub.settings.hub import HubSettings
 from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Finding, ok, problem, skipped, warning
 from portal.site.checks.runner import in_thread
+from spawner.amounts import count
 
 LEAST_FREE_MIB = 512
 BUSY_TIMEOUT_S = 5.0
@@ -94,7 +97,7 @@ async def check_proxy(settings: Settings) -> list[Finding]:
             )
         ]
     url = f"{hub.through_proxy_url}api/dsportal/health"
-    health = await in_thread(lambda: _read_health(url))
+    health = await in_thread(lambda: _read_json(url))
     if "hub" not in health:
         return [
             problem(
@@ -109,7 +112,28 @@ async def check_proxy(settings: Settings) -> list[Finding]:
                 "Restart both: systemctl restart dsportal-proxy dsportal-hub",
             )
         ]
-    return [ok(f"the hub answers through it on port {hub.public_port}.")]
+    return [
+        ok(f"the hub answers through it on port {hub.public_port}."),
+        *await _unreachable(settings),
+    ]
+
+
+async def _unreachable(settings: Settings) -> list[Finding]:
+    hub = settings.hub
+    token = read_token(hub.state_dir, OPERATOR)
+    url = f"{hub.url}{hub.hub_prefix}api/dsportal/status"
+    status = await in_thread(lambda: _read_json(url, token))
+    n = sum(one["state"] == "unreachable" for one in status.get("sessions", []))
+    if not n:
+        return []
+    return [
+        warning(
+            f"{count(n, 'session')} started under another certificate authority, so nobody can open"
+            " them.",
+            f"Put the folder {settings.hub.certificates_dir} back as it was and restart the proxy,"
+            " or have their users start them again.",
+        )
+    ]
 
 
 def http_status(url: str) -> int | None:
@@ -118,11 +142,13 @@ def http_status(url: str) -> int | None:
     return answer and answer[0]
 
 
-def _ask(url: str) -> tuple[int, bytes] | None:
+def _ask(url: str, token: str = "") -> tuple[int, bytes] | None:
+    headers = {"Authorization": f"token {token}"} if token else {}
+    request = urllib.request.Request(url, headers=headers)  # noqa: S310
     # A proxy in the environment is for other hosts.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(url, timeout=BUSY_TIMEOUT_S) as answer:
+        with opener.open(request, timeout=BUSY_TIMEOUT_S) as answer:
             return int(answer.status), answer.read()
     except urllib.error.HTTPError as error:
         return error.code, error.read()
@@ -130,15 +156,15 @@ def _ask(url: str) -> tuple[int, bytes] | None:
         return None
 
 
-def _read_health(url: str) -> dict[str, object]:
-    """Return the hub's answer about itself; {} if it does not answer."""
-    answer = _ask(url)
+def _read_json(url: str, token: str = "") -> dict[str, Any]:
+    """Return the JSON object with which the hub answers; {} if it does not answer with one."""
+    answer = _ask(url, token)
     try:
-        health = json.loads(answer[1]) if answer else {}
+        content = json.loads(answer[1]) if answer else {}
     except ValueError:
         # The proxy's page for a hub that is away.
         return {}
-    return health if isinstance(health, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 async def check_versions() -> list[Finding]:

@@ -33,3 +33,23 @@ def test_a_server_without_the_certificate_that_it_should_have_is_known(
         spawner.certificate = spawner.session.certificate
 
     assert SessionMixin.lacks_certificate.fget(spawner) is lacks
+
+
+@pytest.mark.parametrize(
+    ("of_session", "present", "is_other"),
+    [
+        ("a1", "a1", False),
+        ("a1", "b2", True),
+        # Without TLS, of an earlier release, or before the proxy has made one.
+        ("", "b2", False),
+        ("a1", "", False),
+        ("", "", False),
+    ],
+)
+def test_a_session_is_of_another_authority_only_if_both_are_known(
+    of_session: str, present: str, is_other: bool
+) -> None:
+    session = Session(mark="0123456789abcdef", user="ada", authority=of_session)
+    spawner = SimpleNamespace(session=session, authority=present)
+
+    assert SessionMixin.has_other_authority.fget(spawner) is is_other

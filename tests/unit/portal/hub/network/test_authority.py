@@ -11,7 +11,7 @@ from cryptography import x509
 from cryptography.x509.verification import PolicyBuilder, Store
 
 from portal.hub.network.authority import AUTHORITY_DAYS, IDENTITY_DAYS, ensure_certificates
-from spawner.certificates import AUTHORITY_FILE, IDENTITY_FILE
+from spawner.certificates import AUTHORITY_FILE, IDENTITY_FILE, authority_fingerprint
 
 NOW = datetime.now(UTC)
 ADDRESS = "head.example.com"
@@ -62,3 +62,33 @@ def test_a_session_from_before_a_renewal_trusts_the_hub_after_it(tmp_path: Path,
     assert shown != shown_before
     verifier = PolicyBuilder().store(Store([known_to_session])).time(later)
     verifier.build_server_verifier(x509.DNSName(ADDRESS)).verify(shown, [])
+
+
+@pytest.mark.parametrize(
+    ("file", "lifetime_days"), [(IDENTITY_FILE, IDENTITY_DAYS), (AUTHORITY_FILE, AUTHORITY_DAYS)]
+)
+def test_a_certificate_is_renewed_at_half_its_life(
+    tmp_path: Path, file: str, lifetime_days: int
+) -> None:
+    ensure_certificates(tmp_path, ADDRESS, now=NOW)
+    first = certificate(tmp_path / file)
+    half = NOW + timedelta(days=lifetime_days / 2)
+
+    ensure_certificates(tmp_path, ADDRESS, now=half - timedelta(days=2))
+    assert certificate(tmp_path / file) == first
+    ensure_certificates(tmp_path, ADDRESS, now=half + timedelta(days=2))
+    assert certificate(tmp_path / file) != first
+
+
+def test_a_renewed_authority_is_the_same_and_a_replaced_one_is_another(tmp_path: Path) -> None:
+    ensure_certificates(tmp_path, ADDRESS, now=NOW)
+    first = authority_fingerprint(tmp_path)
+    ensure_certificates(tmp_path, ADDRESS, now=NOW + timedelta(days=AUTHORITY_DAYS))
+    renewed = authority_fingerprint(tmp_path)
+    for path in tmp_path.iterdir():
+        path.unlink()
+    assert authority_fingerprint(tmp_path) == ""
+    ensure_certificates(tmp_path, ADDRESS, now=NOW)
+
+    assert first == renewed != ""
+    assert authority_fingerprint(tmp_path) not in {"", first}

@@ -39,6 +39,7 @@ def spawner(**changes: Any) -> Any:
         "left_s": (7 * 60 + 40) * 60,
         "simulated_gpus": False,
         "is_suspended": False,
+        "has_other_authority": False,
         "ending": None,
         "user_options": {},
         "start_progress": Progress(),
@@ -192,3 +193,13 @@ def test_the_home_page_tells_why_a_session_ended_that_nobody_had_stopped() -> No
 )
 def test_every_state_has_a_word(active: bool, pending: str | None, state: str) -> None:
     assert describe_session(spawner(active=active, pending=pending)).state == state
+
+
+def test_a_session_of_another_authority_has_to_be_started_again() -> None:
+    view = describe_session(spawner(has_other_authority=True))
+
+    assert view.state == "Unreachable"
+    assert "started under another certificate authority" in view.sentence
+    assert "start it again" in view.sentence
+    # One that starts now gets the present one.
+    assert describe_session(spawner(has_other_authority=True, pending="spawn")).state != view.state

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from portal.hub.admin.tokens import OPERATOR, ensure_token
 from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Grade
 from portal.site.checks.host import check_proxy
@@ -19,15 +20,19 @@ Load = Callable[[str], Settings]
 
 
 @contextmanager
-def answering(status: int, body: str) -> Iterator[int]:
+def answering(status: int, body: str, sessions: Sequence[object] = ()) -> Iterator[int]:
     """Stand for the proxy, its API and the hub behind it; yield the port."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            is_health = self.path == "/hub/api/dsportal/health"
-            self.send_response(status if is_health else 403)
+            answers = {
+                "/hub/api/dsportal/health": (status, body),
+                "/hub/api/dsportal/status": (200, json.dumps({"sessions": sessions})),
+            }
+            code, content = answers.get(self.path, (403, ""))
+            self.send_response(code)
             self.end_headers()
-            self.wfile.write(body.encode())
+            self.wfile.write(content.encode())
 
         def log_message(self, *_: object) -> None:
             """Say nothing."""
@@ -52,9 +57,35 @@ def answering(status: int, body: str) -> Iterator[int]:
 async def test_the_proxy_is_well_if_the_hub_answers_and_may_tell_it_routes(
     load: Load, minimal_toml: str, status: int, body: str, grade: Grade, words: str
 ) -> None:
-    with answering(status, body) as port:
-        ports = f'[hub]\npublic_port = {port}\nproxy_api_url = "http://127.0.0.1:{port}"\n'
-        (found,) = await check_proxy(load(minimal_toml.replace("[hub]\n", ports)))
+    with answering(status, body) as public, answering(status, body) as api:
+        (found,) = await check_proxy(site(load, minimal_toml, public, api))
 
     assert found.grade is grade
     assert words in found.sentence
+
+
+async def test_sessions_of_another_authority_are_counted(load: Load, minimal_toml: str) -> None:
+    sessions = [{"state": state} for state in ("running", "unreachable", "unreachable")]
+    well = json.dumps(WELL)
+    with answering(200, well) as public, answering(200, well, sessions) as api:
+        settings = site(load, minimal_toml, public, api)
+        answers, warned = await check_proxy(settings)
+
+    assert answers.grade is Grade.OK
+    assert warned.grade is Grade.WARNING
+    assert "2 sessions started under another certificate authority" in warned.sentence
+    assert str(settings.hub.certificates_dir) in warned.cure
+
+
+def site(load: Load, toml: str, public_port: int, api_port: int) -> Settings:
+    """Return the settings of a site whose proxy and hub answer at these ports."""
+    lines = (
+        "[hub]",
+        f"public_port = {public_port}",
+        f"api_port = {api_port}",
+        f'proxy_api_url = "http://127.0.0.1:{public_port}"',
+    )
+    settings = load(toml.replace("[hub]", "\n".join(lines)))
+    settings.hub.state_dir.mkdir()
+    ensure_token(settings.hub.state_dir, OPERATOR)
+    return settings
