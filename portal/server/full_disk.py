@@ -1,4 +1,4 @@
-"""A full home: notebooks stay readable, and a save that fails says what to do.
+"""A full disk: notebooks stay readable, and a save or a start that fails says what to do.
 
 Jupyter notes at each reading of a notebook when its signature was last seen, in a database in the
 home. If that fails it answers 500, and after a failed save it replaces the database by an empty
@@ -10,12 +10,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import functools
 import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from jupyter_server.services.kernels.handlers import KernelActionHandler, MainKernelHandler
+from jupyter_server.services.sessions.handlers import SessionRootHandler
 from nbformat.sign import SQLiteSignatureStore
 from tornado.web import HTTPError
 
@@ -81,6 +84,15 @@ def keep_readable(contents: Any) -> None:
         contents.save = _explained(contents.save)
 
 
+def explain_kernel_starts(folder: Path) -> None:
+    """Say in a sentence why no kernel starts while the disk of `folder` is full.
+
+    `folder` is where the connection files of kernels are.
+    """
+    for handler in (MainKernelHandler, KernelActionHandler, SessionRootHandler):
+        handler.write_error = _told_as_full(handler.write_error, folder)
+
+
 def describe_full(path: str) -> str:
     """Return what to do about a file that could not be saved; `path` is Jupyter's."""
     return (
@@ -101,6 +113,31 @@ def _explained(original: Any) -> Any:
             raise HTTPError(507, describe_full(path), reason="Insufficient Storage") from error
 
     return save
+
+
+def _told_as_full(original: Any, folder: Path) -> Any:
+    @functools.wraps(original)
+    def write_error(self: Any, status_code: int, **kwargs: Any) -> None:
+        error = (kwargs.get("exc_info") or (None, None))[1]
+        if any(_is_full(cause) for cause in _causes(error)):
+            status_code = 507
+            self.set_status(status_code, "Insufficient Storage")
+            kwargs["exc_info"] = (None, HTTPError(status_code, _describe_no_kernel(folder)), None)
+        original(self, status_code, **kwargs)
+
+    return write_error
+
+
+def _describe_no_kernel(folder: Path) -> str:
+    mount = next(path for path in (folder, *folder.parents) if path.is_mount())
+    # Where it is no disk of its own, people still know it as /tmp.
+    where = mount if mount != Path("/") else Path("/", *folder.parts[1:2])
+    node = os.environ.get("SLURMD_NODENAME") or os.uname().nodename
+    return (
+        f"{where} of {node} is full, so no kernel can start. Delete there what is yours and no"
+        f" longer needed; 'find {where} -user $USER' shows it. If that is not enough, tell the"
+        " administrators, and start a session on another node."
+    )
 
 
 def _is_full(error: BaseException) -> bool:

@@ -1,7 +1,9 @@
-"""A home that is full while its user works: what can be read, and what a failed save says."""
+"""A home or a node's disk that is full: what can be read, and what a failure says."""
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,19 @@ def full_server(tmp_path: Path, tensorboard_python: Path) -> Iterator[Setting]:
             yield server, disk
         finally:
             server.stop()
+
+
+@pytest.fixture
+def full_node(tensorboard_python: Path) -> Iterator[Setting]:
+    # Addresses of sockets are short, so those of a test's own folder would be elsewhere.
+    with tempfile.TemporaryDirectory(prefix="node") as folder:
+        (Path(folder) / "tmp").mkdir()
+        with small_disk(Path(folder) / "tmp") as disk:
+            server = NotebookServer(Path(folder), tensorboard_python)
+            try:
+                yield server, disk
+            finally:
+                server.stop()
 
 
 def notebook(source: str, *, trusted: bool = True) -> dict[str, Any]:
@@ -67,3 +82,24 @@ def test_a_notebook_stays_readable_and_a_failed_save_says_what_to_delete(
     disk.free()
     assert send(server, "PUT", json=notebook("third")).ok
     assert source_of(send(server, "GET")) == "third"
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("kernels", {}),
+        ("sessions", {"path": "a.ipynb", "type": "notebook", "kernel": {"name": "python3"}}),
+    ],
+)
+def test_a_kernel_that_has_no_room_on_the_node_names_the_disk(
+    full_node: Setting, path: str, body: dict[str, Any]
+) -> None:
+    server, disk = full_node
+    url = f"{server.host}/user/ada/api/{path}"
+    disk.fill()
+
+    refused = server.http.post(url, json=body, timeout=60)
+
+    assert refused.status_code == 507, refused.text
+    assert f"{server.tmp_dir} of {os.uname().nodename} is full" in refused.json()["message"]
+    disk.free()

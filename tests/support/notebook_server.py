@@ -38,7 +38,7 @@ class NotebookServer:
         for name in FOLDERS:
             (self.root / name).mkdir(parents=True)
         self.tmp_dir = folder / "tmp"
-        self.tmp_dir.mkdir()
+        self.tmp_dir.mkdir(exist_ok=True)
         if user_id is not None:
             for path in (folder, *folder.rglob("*")):
                 os.chown(path, user_id, user_id)

@@ -12,6 +12,7 @@ from jupyter_core.paths import jupyter_runtime_dir
 
 from portal.environments.probe import probe_node
 from portal.environments.registry import site_path
+from portal.server.full_disk import explain_kernel_starts
 from portal.server.kernels.kernel_sockets import listen_on_sockets, make_connections_dir
 from portal.server.kernels.kernels import Kernels
 from portal.server.kernels.without_packages import KernelsWithoutPackages
@@ -39,6 +40,7 @@ class OfferedKernels:
             log=log,
         )
         sockets_dir = self.connections_dir or Path(jupyter_runtime_dir())
+        explain_kernel_starts(sockets_dir)
         self.of_registries = Kernels(
             private_dir / "environments/kernels",
             site=site_path(),
