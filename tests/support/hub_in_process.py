@@ -136,6 +136,12 @@ class HubInProcess:
         assert spawner.ready
         return spawner
 
+    def session_token(self, spawner: Any) -> str:
+        """Return the token that the server of a session holds."""
+        token = str(spawner.user.new_api_token(note="Server at /"))
+        spawner.token_id = orm.APIToken.find(self.app.db, token).id
+        return token
+
     def token(self, name: str, **options: Any) -> str:
         """Return a new token of a user."""
         return str(self.add_user(name).new_api_token(**options))

@@ -1,0 +1,98 @@
+"""A stop of a session that runs, starts, or does neither."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from tornado.web import HTTPError
+
+from portal.hub.pages import stop_handler
+from portal.hub.pages.stop_handler import stop_session
+
+
+class Handler:
+    """What a stop asks of JupyterHub's handlers: sessions of ada, by name."""
+
+    def __init__(self, **spawners: Any) -> None:
+        self._ada = SimpleNamespace(name="ada", spawners=spawners)
+        self.stopped: list[str] = []
+
+    def find_user(self, name: str) -> Any:
+        return self._ada if name == "ada" else None
+
+    async def stop_single_user(self, user: Any, name: str) -> None:
+        # As JupyterHub, which refuses while a start is pending.
+        assert not user.spawners[name].pending
+        self.stopped.append(f"{user.name}/{name}")
+
+
+class StartingSpawner:
+    """A session whose start ends, or does not, when it is cancelled."""
+
+    def __init__(self, *, ends: bool) -> None:
+        self._spawn_pending = True
+        self._ends = ends
+        self._spawn_future = asyncio.ensure_future(self._start())
+
+    async def _start(self) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self._spawn_pending = not self._ends
+
+    @property
+    def pending(self) -> str | None:
+        return "spawn" if self._spawn_pending else None
+
+
+async def test_a_running_session_is_stopped_and_no_other() -> None:
+    handler = Handler(one=SimpleNamespace(pending=None), two=SimpleNamespace(pending=None))
+
+    await stop_session(handler, "ada", "two")
+
+    assert handler.stopped == ["ada/two"]
+
+
+async def test_a_start_is_cancelled_before_its_session_is_stopped() -> None:
+    spawner = StartingSpawner(ends=True)
+    handler = Handler(one=spawner)
+    # The start begins.
+    await asyncio.sleep(0)
+
+    await stop_session(handler, "ada", "one")
+
+    assert spawner._spawn_future.cancelled()
+    assert handler.stopped == ["ada/one"]
+
+
+async def test_a_start_that_cannot_be_cancelled_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stop_handler, "_CANCEL_TIMEOUT_S", 0.05)
+    handler = Handler(one=StartingSpawner(ends=False))
+
+    with pytest.raises(HTTPError) as caught:
+        await stop_session(handler, "ada", "one")
+
+    assert caught.value.status_code == 503
+    assert handler.stopped == []
+
+
+async def test_a_session_that_stops_already_is_left_to_do_so() -> None:
+    handler = Handler(one=SimpleNamespace(pending="stop"))
+
+    await stop_session(handler, "ada", "one")
+
+    assert handler.stopped == []
+
+
+@pytest.mark.parametrize(("user", "name"), [("ada", "two"), ("grace", "one"), ("ada", "")])
+async def test_a_session_that_is_not_there_is_no_other_one(user: str, name: str) -> None:
+    handler = Handler(one=SimpleNamespace(pending=None))
+
+    with pytest.raises(HTTPError) as caught:
+        await stop_session(handler, user, name)
+
+    assert caught.value.status_code == 404
+    assert handler.stopped == []
