@@ -11,13 +11,12 @@ from jupyterhub.spawner import Spawner
 
 from spawner.errors import JobEndedError, JobRejectedError, PortalError, SlurmError
 from spawner.hub import (
-    locked_database,
     port_api,
     preload,
     session_api,
-    state_disk,
     unreachable,
     unused_traits,
+    unwritable_database,
 )
 from spawner.hub.session_mixin import SessionMixin
 from spawner.metrics import SESSION_STARTS
@@ -39,8 +38,7 @@ from spawner.slurm.job_script import build_job
 # At import, which comes before the hub builds its routes.
 port_api.register()
 session_api.register()
-state_disk.register()
-locked_database.register()
+unwritable_database.register()
 unreachable.register()
 preload.register()
 unused_traits.register()

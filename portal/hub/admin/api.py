@@ -29,7 +29,7 @@ from portal.hub.pages.stop_handler import stop_session
 from portal.hub.pages.suspension import is_suspended
 from spawner import __version__
 from spawner.errors import PortalError
-from spawner.hub.state_disk import has_room
+from spawner.hub.unwritable_database import has_room
 from spawner.session.cluster import Cluster, find_cluster
 
 SCOPE = "admin:servers"

@@ -13,7 +13,7 @@ import pytest
 
 from spawner.client.watcher import Watcher
 from spawner.errors import SlurmUnavailableError
-from spawner.hub.state_disk import StateDiskFullError
+from spawner.hub.unwritable_database import StateDiskFullError
 from spawner.session import cancellation, end_reason, submission
 from spawner.session.progress import Progress
 from spawner.session.session import Session

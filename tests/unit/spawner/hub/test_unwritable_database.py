@@ -8,12 +8,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from sqlalchemy import create_engine, text
+from sqlalchemy import create_engine, make_url, text
 from sqlalchemy.exc import SQLAlchemyError
 from tornado.web import HTTPError
 
-from spawner.hub import state_disk
-from spawner.hub.state_disk import StateDiskFullError, is_full, register
+from spawner.hub import unwritable_database
+from spawner.hub.unwritable_database import StateDiskFullError, is_full, register
 from tests.support.eventually import eventually_async
 
 
@@ -53,10 +53,15 @@ def test_an_error_of_sqlite_on_a_full_disk_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full = SimpleNamespace(f_bavail=1, f_frsize=4096)
-    monkeypatch.setattr(state_disk.os, "statvfs", lambda path: full)
+    monkeypatch.setattr(unwritable_database.os, "statvfs", lambda path: full)
 
     assert is_full(Exception("disk I/O error"), f"{tmp_path}/hub.sqlite")
     assert not is_full(Exception("disk I/O error"), None)
+
+
+def in_memory() -> Any:
+    """Return the engine of a database that nobody else can lock."""
+    return SimpleNamespace(url=make_url("sqlite://"))
 
 
 class Spawners(dict[str, Any]):
@@ -80,7 +85,7 @@ class FakeUser:
         self.n_failures = n_failures
         self.is_thrown_away = is_thrown_away
         self.n_asked = self.n_rolled_back = 0
-        self.db = SimpleNamespace(rollback=self._roll_back, is_active=True)
+        self.db = SimpleNamespace(rollback=self._roll_back, is_active=True, get_bind=in_memory)
         self.unrouted: list[str] = []
         self.settings = {"proxy": SimpleNamespace(delete_user=self._delete_route)}
 
@@ -121,15 +126,15 @@ async def stop(user: Any, server_name: str = "") -> None:
 async def test_a_stop_that_could_not_be_kept_is_tried_again_until_there_is_room(
     monkeypatch: pytest.MonkeyPatch, is_thrown_away: bool
 ) -> None:
-    monkeypatch.setattr(state_disk, "RETRY_S", 0.0)
+    monkeypatch.setattr(unwritable_database, "RETRY_S", 0.0)
     user = FakeUser(n_failures=3, is_thrown_away=is_thrown_away)
 
     with pytest.raises(StateDiskFullError):
-        await state_disk._stopped_in_the_end(stop)(user)
+        await unwritable_database._stopped_in_the_end(stop)(user)
     assert not user.spawner._stop_pending, "nobody stays pending"
 
     async def is_done() -> bool:
-        return user.spawner.server is None and not state_disk._retries
+        return user.spawner.server is None and not unwritable_database._retries
 
     await eventually_async(is_done, 10)
     assert (user.n_asked, user.n_rolled_back) == (4, 3)
@@ -139,14 +144,14 @@ async def test_a_stop_that_could_not_be_kept_is_tried_again_until_there_is_room(
 async def test_a_session_whose_job_still_runs_is_left_to_its_user(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(state_disk, "RETRY_S", 0.0)
+    monkeypatch.setattr(unwritable_database, "RETRY_S", 0.0)
     user = FakeUser(n_failures=1, exit_status=None)
 
     with pytest.raises(StateDiskFullError):
-        await state_disk._stopped_in_the_end(stop)(user)
+        await unwritable_database._stopped_in_the_end(stop)(user)
 
     async def is_left() -> bool:
-        return not state_disk._retries
+        return not unwritable_database._retries
 
     await eventually_async(is_left, 10)
     assert user.n_asked == 1
@@ -154,7 +159,7 @@ async def test_a_session_whose_job_still_runs_is_left_to_its_user(
 
 async def test_who_asks_is_known_although_that_cannot_be_kept() -> None:
     class Handler:
-        db = SimpleNamespace(rollback=lambda: None)
+        db = SimpleNamespace(rollback=lambda: None, get_bind=in_memory)
 
         def _record_activity(self, *_: object) -> bool:
             return True
@@ -165,6 +170,6 @@ async def test_who_asks_is_known_although_that_cannot_be_kept() -> None:
                 raise StateDiskFullError
             return "ada"
 
-    get_current_user = state_disk._known_without_a_note(Handler.get_current_user)
+    get_current_user = unwritable_database._known_without_a_note(Handler.get_current_user)
 
     assert await get_current_user(Handler()) == "ada"

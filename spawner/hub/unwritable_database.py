@@ -1,7 +1,8 @@
-"""Handling of a full database disk: a clear error, and no session that stays pending.
+"""Requests, starts and stops while the hub's database cannot be written: locked, or its disk full.
 
-JupyterHub's own handling of a failed commit leaves a session "pending stop" for ever, answers 403
-to a good token whose use it cannot note, and says "Internal Server Error".
+JupyterHub's own handling answers 403 to a good token whose use it cannot note, ends a start whose
+step it cannot save, leaves a session whose end it cannot save "pending stop" for ever, and says
+"Internal Server Error".
 """
 
 from __future__ import annotations
@@ -18,7 +19,20 @@ from sqlalchemy.engine import Engine, ExceptionContext
 from sqlalchemy.exc import SQLAlchemyError
 from tornado.web import HTTPError
 
+from spawner.session.database import LOCK_TIMEOUT_S
+from spawner.session.database_lock import (
+    DatabaseLockedError,
+    is_writable,
+    listen,
+    wait_until_writable,
+)
+
 RETRY_S = 5.0
+# Less than browsers, front ends and the hub's own clients wait for an answer.
+REQUEST_WAIT_S = 8.0
+_READS = frozenset({"GET", "HEAD", "OPTIONS"})
+# GET requests of a login, which write.
+_LOGIN_PATHS = ("oauth2/authorize", "oauth_callback")
 _LEAST_FREE_BYTES = 64 * 1024
 _FULL_TEXTS = ("disk is full", "No space left on device")
 _SENTENCE = (
@@ -38,13 +52,15 @@ class StateDiskFullError(HTTPError, SQLAlchemyError):
 
 
 def register() -> None:
-    """Make the hub survive a full disk, once."""
+    """Make the hub survive a full disk, and wait for a lock outside its event loop; once."""
     if event.contains(Engine, "handle_error", _raise_if_disk_full):
         return
     event.listen(Engine, "handle_error", _raise_if_disk_full)
+    listen()
     BaseHandler.get_current_user = _known_without_a_note(BaseHandler.get_current_user)
+    BaseHandler.prepare = _prepared(BaseHandler.prepare)
+    User.spawn = _spawned(User.spawn)
     User.stop = _stopped_in_the_end(User.stop)
-    User.spawn = _rolled_back(User.spawn)
 
 
 def is_full(error: BaseException | None, database: str | None) -> bool:
@@ -85,13 +101,50 @@ def _raise_if_disk_full(context: ExceptionContext) -> StateDiskFullError | None:
     return StateDiskFullError() if is_full(context.original_exception, database) else None
 
 
+def _roll_back_failed(db: Any) -> None:
+    # A failed write that nobody rolled back would fail this one, too.
+    if not db.is_active:
+        db.rollback()
+
+
+def _writes(handler: Any) -> bool:
+    request = handler.request
+    return request.method not in _READS or request.path.endswith(_LOGIN_PATHS)
+
+
+def _prepared(original: Callable[..., Any]) -> Callable[..., Any]:
+    async def prepare(self: Any) -> None:
+        try:
+            _roll_back_failed(self.db)
+            if _writes(self):
+                await wait_until_writable(self.db, REQUEST_WAIT_S)
+            await self.get_current_user()
+        except DatabaseLockedError:
+            # JupyterHub would take this for nobody, and answer 403.
+            self._jupyterhub_user = None
+            self.expanded_scopes = set()
+            self.db.rollback()
+            self._resolve_roles_and_scopes()
+            raise
+        except Exception as error:
+            # As JupyterHub does, which finds the user known to be nobody when it asks again.
+            self.log.exception("Failed to get current user")
+            if isinstance(error, SQLAlchemyError):
+                self.db.rollback()
+        await original(self)
+
+    return prepare
+
+
 def _known_without_a_note(original: Callable[..., Any]) -> Callable[..., Any]:
     async def get_current_user(self: Any) -> Any:
+        if not hasattr(self, "_jupyterhub_user") and not is_writable(self.db):
+            # A token or cookie is good although the time of its use cannot be saved.
+            self._record_activity = lambda *_: False
         try:
             return await original(self)
         except StateDiskFullError:
             self.db.rollback()
-            # The token is good all the same; only the time of its use cannot be saved.
             self._record_activity = lambda *_: False
             # JupyterHub has noted after the error that nobody is logged in.
             del self._jupyterhub_user
@@ -100,8 +153,9 @@ def _known_without_a_note(original: Callable[..., Any]) -> Callable[..., Any]:
     return get_current_user
 
 
-def _rolled_back(original: Callable[..., Any]) -> Callable[..., Any]:
+def _spawned(original: Callable[..., Any]) -> Callable[..., Any]:
     async def spawn(self: Any, *arguments: Any, **options: Any) -> Any:
+        await wait_until_writable(self.db, LOCK_TIMEOUT_S)
         try:
             return await original(self, *arguments, **options)
         except SQLAlchemyError:
@@ -114,6 +168,7 @@ def _rolled_back(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _stopped_in_the_end(original: Callable[..., Any]) -> Callable[..., Any]:
     async def stop(self: Any, server_name: str = "") -> None:
+        await wait_until_writable(self.db, LOCK_TIMEOUT_S)
         spawner = self.spawners[server_name]
         try:
             await original(self, server_name)
@@ -132,9 +187,7 @@ def _stopped_in_the_end(original: Callable[..., Any]) -> Callable[..., Any]:
             # JupyterHub may have thrown this object away; the row in the database is what counts.
             spawner = user.spawners[name]
             try:
-                if not user.db.is_active:
-                    # A failed write that nobody rolled back would fail this one, too.
-                    user.db.rollback()
+                _roll_back_failed(user.db)
                 # Another start or stop has taken over, or the job runs on after all.
                 if spawner.server is None or spawner.pending or await spawner.poll() is None:
                     return
