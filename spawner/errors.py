@@ -120,12 +120,21 @@ class JobEndedError(PortalError):
         next_step: The part of the message that says what to do; may be empty.
         end: How the job ended; None if Slurm does not say.
         job_id: Slurm's job id; 0 if there was no job.
+        needs_rescue: Whether the user's own files may be why, so that only a session that reads
+            none of them starts.
     """
 
     def __init__(
-        self, message: str, *, next_step: str = "", end: JobEnd | None = None, job_id: int = 0
+        self,
+        message: str,
+        *,
+        next_step: str = "",
+        end: JobEnd | None = None,
+        job_id: int = 0,
+        needs_rescue: bool = False,
     ) -> None:
         super().__init__(message)
+        self.needs_rescue = needs_rescue
         self.next_step = next_step
         self.end = end
         self.job_id = job_id

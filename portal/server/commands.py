@@ -4,14 +4,29 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 from collections.abc import MutableMapping
 from pathlib import Path
 from typing import Any
 
 VARIABLE = "PORTAL_COMMANDS"
+# The account's shell, if this node does not have it.
+MISSING = "PORTAL_MISSING_SHELL"
 # Shells that understand the line below, and whose login may overwrite PATH, as /etc/profile does.
 _SHELLS = frozenset({"bash", "dash", "ksh", "sh", "zsh"})
-_AFTER_LOGIN = f'PATH="${VARIABLE}:$PATH"; export PATH; exec "$0" "$@"'
+_AFTER_LOGIN = (
+    f'PATH="${{{VARIABLE}:+${VARIABLE}:}}$PATH"; export PATH; '
+    f'[ -z "${MISSING}" ] || echo "Your login shell, ${MISSING}, is not on this node: this is'
+    ' ${0##*/}."; exec "$0" "$@"'
+)
+# A startup file may end the shell, and then the terminal would close with its last words.
+_SHORTEST_S = 3
+_GUARDED = f"""began=$(date +%s); "$@"; status=$?
+[ -t 0 ] && [ $(($(date +%s) - began)) -lt {_SHORTEST_S} ] || exit $status
+echo "The shell ended at once (status $status). If you did not end it, a file of yours did, such as"
+echo "~/.bashrc or ~/.bash_profile. This shell reads none of them."
+PS1='$ ' exec "$0" """
+_BARE = {"bash": "--noprofile --norc -i", "zsh": "-f -i"}
 _BASHRC = Path(__file__).with_name("terminal.bashrc")
 # bash's form of an exported function. Its first call replaces it by those of the site's script.
 _MODULE = '() {{  unset -f module ml; . {init} && {name} "$@"\n}}'
@@ -40,23 +55,34 @@ def offer_modules(environ: MutableMapping[str, str], init: Path | None) -> None:
         environ.setdefault(f"BASH_FUNC_{name}%%", function)
 
 
+def replace_missing_shell(environ: MutableMapping[str, str]) -> None:
+    """Give a session bash, or sh, if the account's shell is not on this node."""
+    shell = environ.get("SHELL", "")
+    if shell and shutil.which(shell) is None:
+        environ[MISSING] = shell
+        environ["SHELL"] = shutil.which("bash") or "/bin/sh"
+
+
 def terminal_shell(shell: str) -> list[str] | None:
     """Return the command of a terminal, so that `dsportal` is found after the shell's login.
 
     It is None for an unknown shell, which starts as it always does.
     """
-    if os.path.basename(shell) not in _SHELLS:
+    name = os.path.basename(shell)
+    if name not in _SHELLS:
         return None
     # This word becomes $0, the shell that `exec` starts once the login has set PATH.
     argv = [shell, "-l", "-c", _AFTER_LOGIN, shell]
-    return [*argv, "--rcfile", str(_BASHRC)] if os.path.basename(shell) == "bash" else argv
+    own = [*argv, "--rcfile", str(_BASHRC)] if name == "bash" else argv
+    return ["/bin/sh", "-c", f"{_GUARDED}{_BARE.get(name, '-i')}", shell, *own]
 
 
 def equip_terminals(serverapp: Any) -> None:
     """Have the terminals of a notebook server, `serverapp`, start with the portal's commands."""
     terminals = serverapp.web_app.settings.get("terminal_manager")
     shell = terminal_shell(os.environ.get("SHELL", ""))
-    # A shell that the site's configuration names stays.
-    is_chosen = "shell_command" in serverapp.terminado_settings
-    if terminals is not None and shell and VARIABLE in os.environ and not is_chosen:
+    # A shell that the site's or the user's configuration names stays, if it is there.
+    chosen = serverapp.terminado_settings.get("shell_command", [""])
+    is_chosen = shutil.which(chosen[0]) is not None
+    if terminals is not None and shell and not is_chosen:
         terminals.shell_command = shell

@@ -21,6 +21,7 @@ from portal.server.collaboration import load_collaboration, offer_labextensions
 from portal.server.commands import equip_terminals
 from portal.server.environments.handlers import environment_routes
 from portal.server.environments.tasks import Tasks
+from portal.server.failed_page import offer_rescue
 from portal.server.files.checkpoints import keep_checkpoints_apart
 from portal.server.files.deletion import delete_whole_folders
 from portal.server.files.handlers import Transfers, transfer_routes
@@ -116,6 +117,7 @@ class PortalServer(ExtensionApp):
         )
         self.offered_kernels = OfferedKernels(self.serverapp, self.private_dir, self.log)
         self.offered_kernels.start()
+        getattr(self.serverapp, "notices", []).extend(self.offered_kernels.problems)
         self.serverapp.web_app.add_transform(PlainHeaders)
         # JupyterHub applies these options to its login cookie, but not to the XSRF cookie.
         options = json.loads(os.environ.get("JUPYTERHUB_COOKIE_OPTIONS", "{}"))
@@ -260,6 +262,7 @@ class PortalServer(ExtensionApp):
     async def _start_jupyter_server_extension(self, serverapp: Any) -> None:
         """Start what needs the event loop."""
         equip_terminals(self.serverapp)
+        offer_rescue(self.serverapp.web_app.settings)
         if self.has_git:
             count_no_polling()
         else:

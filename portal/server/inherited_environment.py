@@ -6,7 +6,7 @@ from collections.abc import MutableMapping
 from pathlib import Path
 
 from portal.environments.probe import probe_node
-from portal.server.commands import offer_commands, offer_modules
+from portal.server.commands import offer_commands, offer_modules, replace_missing_shell
 from portal.server.git.settings import offer_git
 from portal.server.kernels.import_path import drop_relative_paths, guard_ports, offer_library
 from portal.server.kernels.inheritance import leave_no_core_files, prepare_environment
@@ -27,6 +27,7 @@ def prepare_inherited(environ: MutableMapping[str, str], prefix: Path) -> None:
     expand_storage(environ)
     offer_library(environ, prefix)
     guard_ports(environ)
+    replace_missing_shell(environ)
     offer_commands(environ, prefix)
     offer_modules(environ, probe_node(environ).module_init)
     prepare_environment(environ)

@@ -6,7 +6,6 @@ a signal to the server.
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import logging
 import os
@@ -14,15 +13,14 @@ import random
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterable, Mapping, MutableMapping
-from typing import Any
+from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit
 
 from spawner.certificates import AUTHORITY_VARIABLE, load_identity
 from spawner.errors import SettingsError
-from spawner.node.fast_start import skip_unneeded_startup
 from spawner.node.log_keeper import limit_log
-from spawner.node.port_report import Reporter, ReportError, report_stop
+from spawner.node.port_report import Reporter, ReportError
+from spawner.node.session_server import prepare_server, take_socket
 from spawner.session_settings import read_settings
 from spawner.taken_ports import NEXT_STEP, TAKES_ANOTHER, describe_taken
 
@@ -44,6 +42,10 @@ def main() -> None:
     # The warning of sbatch's --signal may come before the server handles it; by default it kills.
     signal.signal(signal.SIGUSR1, lambda *_: log.info("The time limit is near"))
     environment = os.environ
+    if (taken := take_socket(environment)) is not None:
+        # The hub has had the report.
+        prepare_server(taken)()
+        return
     address = find_address(environment)
     sock = take_port(environment, address)
     port = sock.getsockname()[1]
@@ -196,81 +198,6 @@ def is_worth_logging(record: logging.LogRecord) -> bool:
         WebSocketMixin of Jupyter Server 2.21, WebSocketProtocol13.ping_timeout of Tornado 6.6.
     """
     return "websocket_ping_timeout" not in record.getMessage()
-
-
-def prepare_server(sock: socket.socket) -> Callable[[], None]:
-    """Load the notebook server for a socket that already listens.
-
-    Returns:
-        Starts the server; returns when it has stopped and its kernels have ended.
-    """
-    skip_unneeded_startup()
-    from jupyter_server.serverapp import ServerApp
-    from jupyterhub.singleuser.extension import JupyterHubIdentityProvider, JupyterHubSingleUser
-    from traitlets.config import Config
-
-    from spawner import http_server
-    from spawner.node.finished_requests import free_finished_requests
-
-    http_server.register()
-    free_finished_requests()
-
-    # Here, because its base class may be imported only after `skip_unneeded_startup`.
-    class SessionServer(ServerApp):
-        """A notebook server on the given socket."""
-
-        def find_server_extensions(self) -> None:
-            super().find_server_extensions()
-            # A file in the user's home could switch them on again. The routes of the first lead to
-            # every port of the node, whoever listens; those of the second fetch whatever a link
-            # names, unasked.
-            found: dict[str, bool] = self.jpserver_extensions  # type: ignore[has-type]
-            off = {"jupyter_server_proxy": False, "nbgitpuller": False}
-            if not read_settings(os.environ).git:
-                off["jupyterlab_git"] = False
-            self.jpserver_extensions = {**found, **off}
-
-        def _find_http_port(self) -> None:
-            """Keep the port that is taken; Jupyter would look for a free one."""
-
-        def _bind_http_server_tcp(self) -> bool:
-            # Bound and listening since before the report, so nobody could take the port meanwhile.
-            self.http_server.add_socket(sock)
-            return True
-
-        def stop(self, from_signal: bool = False) -> None:
-            # The socket closes next, and then anybody can take its port.
-            add = (
-                self.io_loop.add_callback_from_signal if from_signal else self.io_loop.add_callback
-            )
-            add(self._report_stop)
-
-        async def _report_stop(self) -> None:
-            await asyncio.to_thread(report_stop, os.environ)
-            super().stop()
-
-        def init_configurables(self) -> None:
-            # After the user's own files.
-            self.update_config(Config(SERVER_CONFIG))
-            if read_settings(os.environ).forbids_terminals:
-                self.update_config(Config({"ServerApp": {"terminals_enabled": False}}))
-            super().init_configurables()
-
-    # Jupyter's templates write it into pages, such as those of errors. This server asks the hub who
-    # somebody is, and lets nobody in for its own token.
-    JupyterHubIdentityProvider.token = ""
-    JupyterHubSingleUser.serverapp_class = SessionServer
-    return lambda: JupyterHubSingleUser.launch_instance(sys.argv[1:])
-
-
-# Slurm kills what is left of a job KillWait seconds after TERM, so kernels get less than that.
-SERVER_CONFIG: MutableMapping[str, Any] = {
-    "KernelManager": {"shutdown_wait_time": 2.0},
-    "ServerApp": {
-        # Looking for a newer build at each start costs seconds.
-        "tornado_settings": {"page_config_data": {"buildCheck": False, "buildAvailable": False}},
-    },
-}
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ from typing import Any
 from spawner.client.slurm import Slurm
 from spawner.diagnosis import Situation, explain_end, explain_waiting, log_tail
 from spawner.errors import JobEndedError, SlurmError
+from spawner.own_config import NEXT_STEP as CURE
+from spawner.own_config import blame
 from spawner.session.progress import Progress
 from spawner.session.session import Session
 from spawner.session.session_end import SessionEnd
@@ -121,6 +123,16 @@ async def read_session_end(
     if taken := ended_for_ports(lines):
         error = JobEndedError(
             f"{taken} {NEXT_STEP}", next_step=NEXT_STEP, end=error.end, job_id=session.job_id
+        )
+    is_own = error.end is None or error.end.state is JobState.FAILED
+    if is_own and not session.is_ready and (files := blame(lines)):
+        sentence = error.message.removesuffix(error.next_step).rstrip()
+        error = JobEndedError(
+            f"{sentence} Your own {files} may be the cause. {CURE}",
+            next_step=CURE,
+            end=error.end,
+            job_id=session.job_id,
+            needs_rescue=True,
         )
     return SessionEnd(at=at, error=error, log_lines=lines)
 

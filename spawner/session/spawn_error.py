@@ -39,7 +39,7 @@ class StartFailedError(SpawnException):
         self.log_lines = log_lines
         message = error.message
         shown = f"<p>{html.escape(message)}</p>"
-        if rescue_url and isinstance(error, PreflightError) and error.needs_rescue:
+        if rescue_url and getattr(error, "needs_rescue", False):
             shown += f'<p><a href="{rescue_url}">Start a rescue session</a></p>'
         if log_lines:
             message = f"{message}\n\nThe end of the job's log:\n{log_lines}"

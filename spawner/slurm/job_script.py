@@ -8,14 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spawner.errors import SettingsError
+from spawner.own_config import SWITCH
 from spawner.slurm.resources import Resources
 from spawner.slurm.units import format_memory, format_walltime
 
 # The signal that --signal sends; the session clock on the node waits for it.
 WARNING_SIGNAL = "USR1"
 
-# What a notebook server would write into the home goes to the node's disk. Folders can be deleted
-# with all that is in them; JupyterHub has switched the trash off, so that frees space at once.
+# What a notebook server would write into the home goes to the node's disk, and it reads no settings
+# there. Folders can be deleted with all that is in them; JupyterHub has switched the trash off, so
+# that frees space at once.
 _RESCUE_LINES = (
     "folder=$(mktemp -d /tmp/dsportal-rescue-XXXXXXXX) || exit 1",
     'exec >"$folder/session.log" 2>&1',
@@ -25,6 +27,8 @@ _RESCUE_LINES = (
     'export JUPYTER_CONFIG_DIR="$folder/config" JUPYTER_DATA_DIR="$folder/data"',
     'export JUPYTER_RUNTIME_DIR="$folder/runtime" IPYTHONDIR="$folder/ipython"',
     'export XDG_CACHE_HOME="$folder/cache" MPLCONFIGDIR="$folder/matplotlib"',
+    # A configuration can lie in the home itself, too.
+    f"export {SWITCH}=1",
     # Packages, templates and links would be written into the home.
     "export PORTAL_PACKAGES=off",
     "unset PORTAL_TEMPLATES_DIR PORTAL_STORAGE",

@@ -1,4 +1,4 @@
-"""The rescue session as the form shows it: for users whose home is full."""
+"""The rescue session as the form shows it: for users whose home is full or in the way."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from spawner.errors import JobEndedError, PortalError, PreflightError
+from spawner.errors import JobEndedError, PortalError
 from spawner.options.retry_options import RetryOptions, correct
 from spawner.session.spawn_error import StartFailedError
 from spawner.slurm.jobs import JobEnd
@@ -98,7 +98,7 @@ def _describe(
 def _correct(
     error: PortalError, options: Mapping[str, str], most_gpus: int | None
 ) -> RetryOptions | None:
-    if isinstance(error, PreflightError) and error.needs_rescue:
+    if getattr(error, "needs_rescue", False):
         return RetryOptions(words="with a rescue session", options={"rescue": "1"})
     if isinstance(error, JobEndedError) and error.end is not None:
         return correct(options, error.end, most_gpus=most_gpus)

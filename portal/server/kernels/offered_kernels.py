@@ -8,13 +8,14 @@ from logging import Logger
 from pathlib import Path
 from typing import Any
 
-from jupyter_core.paths import jupyter_runtime_dir
+from jupyter_core.paths import jupyter_data_dir, jupyter_runtime_dir
 
 from portal.environments.probe import probe_node
 from portal.environments.registry import site_path
 from portal.server.full_disk import explain_kernel_starts
 from portal.server.kernels.kernel_sockets import listen_on_sockets, make_connections_dir
 from portal.server.kernels.kernels import Kernels
+from portal.server.kernels.own_kernels import offer_own_kernels
 from portal.server.kernels.without_packages import KernelsWithoutPackages
 
 
@@ -24,6 +25,7 @@ class OfferedKernels:
     Attributes:
         of_registries: Environments and images that are registered.
         folders: Where the kernelspecs are; the shipped ones are elsewhere.
+        problems: Why kernels of the user's are not offered, a sentence for each.
         connections_dir: Sockets on which kernels listen; None if this node has no room for them.
     """
 
@@ -33,9 +35,10 @@ class OfferedKernels:
             log.warning("Kernels listen on ports: this node has no room for sockets.")
         else:
             listen_on_sockets(serverapp.kernel_manager, self.connections_dir)
+        shipped = Path(sys.prefix) / "share/jupyter/kernels"
         without_packages = KernelsWithoutPackages(
             private_dir / "without-packages/kernels",
-            shipped=Path(sys.prefix) / "share/jupyter/kernels",
+            shipped=shipped,
             home=Path.home(),
             log=log,
         )
@@ -50,7 +53,11 @@ class OfferedKernels:
             without_packages=without_packages,
             log=log,
         )
-        self.folders = (without_packages.folder, self.of_registries.folder)
+        own = private_dir / "own/kernels"
+        self.problems = offer_own_kernels(
+            own, own=Path(jupyter_data_dir()) / "kernels", shipped=shipped, log=log
+        )
+        self.folders = (without_packages.folder, self.of_registries.folder, own)
         # Appended, so that no environment can replace one of the shipped kernels.
         serverapp.kernel_spec_manager.kernel_dirs.extend(map(str, self.folders))
 

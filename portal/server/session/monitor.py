@@ -7,7 +7,7 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -48,6 +48,7 @@ class SessionMonitor:
         is_kernel_busy: Returns whether a kernel computes or starts.
         stop_server: Stops the notebook server, in case the hub does not answer.
         tell_suspension: Tells every open tab that the server is about to be suspended.
+        own_files: Sentences about files of the user's without which the session does.
         dead_kernels: Says why kernels have died.
         cell_runs: The cells that ran.
         read_notebooks: Returns the path of each kernel's notebook, by the kernel's id.
@@ -60,6 +61,7 @@ class SessionMonitor:
         is_kernel_busy: Callable[[], bool],
         stop_server: Callable[[], None],
         tell_suspension: Callable[[], None],
+        own_files: Sequence[str] = (),
         dead_kernels: DeadKernels,
         cell_runs: CellRuns,
         read_notebooks: Callable[[], Awaitable[Mapping[str, str]]],
@@ -76,6 +78,7 @@ class SessionMonitor:
         self._stop_server = stop_server
         self._tell_suspension = tell_suspension
         self._is_suspended = False
+        self._own_files = own_files
         self._dead_kernels = dead_kernels
         self._cell_runs = cell_runs
         self._read_notebooks = read_notebooks
@@ -123,6 +126,7 @@ class SessionMonitor:
                 *self.clock.notices,
                 *([SUSPENDED] if self._is_suspended else ()),
                 *self._dead_kernels.notices(),
+                *self._own_files,
             ),
             "meter": self._describe_now(),
             "idle": {
@@ -271,6 +275,7 @@ def make_session_monitor(
         tell_suspension=lambda: events.emit(
             schema_id=SUSPENSION_EVENT, data={"sentence": SUSPENDED}
         ),
+        own_files=getattr(serverapp, "notices", ()),
         dead_kernels=dead_kernels,
         cell_runs=cell_runs,
         read_notebooks=partial(notebooks_by_kernel, serverapp.session_manager),

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import os
+import pty
+import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from portal.server.commands import VARIABLE, offer_commands, offer_modules, terminal_shell
+from portal.server.commands import (
+    MISSING,
+    VARIABLE,
+    offer_commands,
+    offer_modules,
+    replace_missing_shell,
+    terminal_shell,
+)
 
 
 def test_the_command_goes_before_others_of_its_name(tmp_path: Path) -> None:
@@ -93,3 +103,63 @@ def test_a_script_that_defines_no_module_is_read_once(tmp_path: Path) -> None:
 def test_a_shell_that_is_not_known_starts_as_it_always_does() -> None:
     assert terminal_shell("/usr/bin/fish") is None
     assert terminal_shell("") is None
+
+
+def type_in_terminal(typed: str, environ: Mapping[str, str]) -> str:
+    """Return what a terminal shows in which these lines are typed, until its shell ends."""
+    argv = terminal_shell(environ["SHELL"])
+    assert argv is not None
+    own, theirs = pty.openpty()
+    process = subprocess.Popen(
+        argv, env=environ, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
+    )
+    os.close(theirs)
+    os.write(own, typed.encode())
+    shown = b""
+    try:
+        while piece := os.read(own, 4096):
+            shown += piece
+    # So Linux tells the end of a terminal.
+    except OSError:
+        pass
+    finally:
+        os.close(own)
+        process.wait(timeout=60)
+    return shown.decode()
+
+
+def test_a_shell_that_the_node_does_not_have_is_replaced_and_the_terminal_says_so(
+    tmp_path: Path,
+) -> None:
+    environ = {"SHELL": "/usr/bin/no-such-fish", "HOME": str(tmp_path), "PATH": os.defpath}
+    replace_missing_shell(environ)
+
+    shown = type_in_terminal("echo it $((40 + 2)); exit\nexit\n", environ)
+
+    assert environ["SHELL"] == shutil.which("bash")
+    words = "Your login shell, /usr/bin/no-such-fish, is not on this node: this is bash."
+    assert words in shown
+    assert "it 42" in shown
+
+
+def test_a_shell_that_the_node_has_stays() -> None:
+    environ = {"SHELL": "/bin/sh"}
+    replace_missing_shell(environ)
+
+    assert environ == {"SHELL": "/bin/sh"}
+    assert MISSING not in environ
+
+
+@pytest.mark.parametrize("line", ["exec /bin/false", "exit", "set -e; false"])
+@pytest.mark.parametrize("name", [".bashrc", ".bash_profile"])
+def test_a_startup_file_that_ends_the_shell_leaves_one_that_does_not_read_it(
+    tmp_path: Path, name: str, line: str
+) -> None:
+    tmp_path.joinpath(name).write_text(f"echo last words\n{line}\n")
+    environ = {"SHELL": "/bin/bash", "HOME": str(tmp_path), "PATH": os.defpath}
+
+    shown = type_in_terminal("echo it $((40 + 2)); exit\n", environ)
+
+    assert "last words" in shown
+    assert "a file of yours did, such as" in shown
+    assert "it 42" in shown

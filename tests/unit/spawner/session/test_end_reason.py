@@ -11,6 +11,7 @@ import pytest
 from spawner.client.accounting import Accounting
 from spawner.client.command import Completed
 from spawner.options.retry_options import correct
+from spawner.own_config import reading_sentence
 from spawner.session import end_reason
 from spawner.session.session import Session
 from spawner.slurm.jobs import JobEnd, JobKey
@@ -127,3 +128,28 @@ async def test_of_a_killed_session_without_a_figure_none_is_told(answer: str) ->
     assert "often because" in str(error)
     assert error.end is not None
     assert error.end.memory_share is None
+
+
+@pytest.mark.parametrize("is_ready", [False, True])
+async def test_own_files_are_named_if_a_session_ended_before_its_first_answer(
+    monkeypatch: pytest.MonkeyPatch, is_ready: bool
+) -> None:
+    async def read_log_lines(*_: object, **__: object) -> str:
+        return reading_sentence(["~/.jupyter/jupyter_config.py"])
+
+    class Failed(LateSlurm):
+        async def read_end(self, key: JobKey) -> JobEnd:
+            return JobEnd(state=JobState.FAILED, exit_code=1)
+
+    monkeypatch.setattr(end_reason, "read_log_lines", read_log_lines)
+    session = replace(SESSION, is_ready=is_ready)
+
+    failed: Any = Failed()
+    error = (await end_reason.read_session_end(failed, session, secrets=())).error
+
+    assert error.needs_rescue is not is_ready
+    assert ("Your own ~/.jupyter/jupyter_config.py may be the cause." in str(error)) != is_ready
+    cancelled: Any = LateSlurm(uid=998)
+    assert not (
+        await end_reason.read_session_end(cancelled, session, secrets=())
+    ).error.needs_rescue

@@ -1,0 +1,196 @@
+"""Loads the notebook server of a session, whatever its user's own files hold."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import json
+import logging
+import os
+import socket
+import sys
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from functools import cache
+from glob import iglob
+from pathlib import Path
+from typing import Any, ClassVar, NoReturn
+
+from spawner.node.fast_start import skip_unneeded_startup
+from spawner.node.port_report import report_stop
+from spawner.own_config import (
+    SWITCH,
+    drop_portals_settings,
+    find_own_files,
+    reading_sentence,
+    without_sentence,
+)
+from spawner.session_settings import read_settings
+
+# The number of the open socket, for a server that begins again in the same process.
+_SOCKET = "PORTAL_SERVER_SOCKET"
+_OWN_FILES = "PORTAL_OWN_CONFIG"
+# Slurm kills what is left of a job KillWait seconds after TERM, so kernels get less than that.
+SERVER_CONFIG: MutableMapping[str, Any] = {
+    "KernelManager": {"shutdown_wait_time": 2.0},
+    "ServerApp": {
+        # Looking for a newer build at each start costs seconds.
+        "tornado_settings": {"page_config_data": {"buildCheck": False, "buildAvailable": False}},
+    },
+}
+log = logging.getLogger("dsportal")
+
+
+def take_socket(environ: MutableMapping[str, str]) -> socket.socket | None:
+    """Return the socket on which a server listens that begins again; None for one that begins."""
+    number = environ.pop(_SOCKET, "")
+    return socket.socket(fileno=int(number)) if number else None
+
+
+def prepare_server(sock: socket.socket) -> Callable[[], None]:
+    """Load the notebook server for a socket that already listens.
+
+    Returns:
+        Starts the server; returns when it has stopped and its kernels have ended.
+    """
+    skip_unneeded_startup()
+    from jupyter_core import paths
+    from jupyter_server.serverapp import ServerApp
+    from jupyterhub.singleuser.extension import JupyterHubIdentityProvider, JupyterHubSingleUser
+    from traitlets.config import Config
+
+    from spawner import http_server
+    from spawner.node.finished_requests import free_finished_requests
+
+    http_server.register()
+    free_finished_requests()
+    # Nothing of the user's takes the place of what is shipped. By its variable, which Jupyter reads
+    # here, kernels would do the same.
+    paths.prefer_environment_over_user = lambda: True
+
+    # Here, because its base class may be imported only after `skip_unneeded_startup`.
+    class SessionServer(ServerApp):
+        """A notebook server on the given socket.
+
+        Attributes:
+            notices: Sentences that pages show their user.
+        """
+
+        notices: ClassVar[list[str]] = []
+
+        @classmethod
+        def _load_config_files(cls, *args: Any, **options: Any) -> Iterator[tuple[Any, str]]:
+            for config, file in super()._load_config_files(*args, **options):
+                if Path(file).is_relative_to(Path.home()):
+                    for name in drop_portals_settings(config):
+                        log.warning("%s sets %s, which the portal decides: ignored", file, name)
+                yield config, file
+
+        def find_server_extensions(self) -> None:
+            super().find_server_extensions()
+            # A file in the user's home could switch them on again. The routes of the first lead to
+            # every port of the node, whoever listens; those of the second fetch whatever a link
+            # names, unasked.
+            found: dict[str, bool] = self.jpserver_extensions  # type: ignore[has-type]
+            off = {"jupyter_server_proxy": False, "nbgitpuller": False}
+            if not read_settings(os.environ).git:
+                off["jupyterlab_git"] = False
+            self.jpserver_extensions = {**found, **off}
+
+        def _find_http_port(self) -> None:
+            """Keep the port that is taken; Jupyter would look for a free one."""
+
+        def _bind_http_server_tcp(self) -> bool:
+            # Bound and listening since before the report, so nobody could take the port meanwhile.
+            self.http_server.add_socket(sock)
+            return True
+
+        def stop(self, from_signal: bool = False) -> None:
+            # The socket closes next, and then anybody can take its port.
+            add = (
+                self.io_loop.add_callback_from_signal if from_signal else self.io_loop.add_callback
+            )
+            add(self._report_stop)
+
+        async def _report_stop(self) -> None:
+            await asyncio.to_thread(report_stop, os.environ)
+            super().stop()
+
+        def init_configurables(self) -> None:
+            # After the user's own files.
+            self.update_config(Config(SERVER_CONFIG))
+            if read_settings(os.environ).forbids_terminals:
+                self.update_config(Config({"ServerApp": {"terminals_enabled": False}}))
+            super().init_configurables()
+
+    # Jupyter's templates write it into pages, such as those of errors. This server asks the hub who
+    # somebody is, and lets nobody in for its own token.
+    JupyterHubIdentityProvider.token = ""
+    JupyterHubSingleUser.serverapp_class = SessionServer
+    _skip_broken_labextensions(SessionServer.notices)
+    own_files = os.environ.pop(_OWN_FILES, "").split("\n")
+    if own_files != [""]:
+        SessionServer.notices.append(without_sentence(own_files))
+        log.warning("%s", without_sentence(own_files))
+
+    def launch() -> None:
+        files = find_own_files(os.environ)
+        if files:
+            log.info("%s", reading_sentence(files))
+        try:
+            server = JupyterHubSingleUser.initialize_server(argv=sys.argv[1:])
+        except (Exception, SystemExit):
+            if not files:
+                raise
+            log.exception("The notebook server did not load")
+            _begin_again(sock, files)
+        # What runs in the session may be a JupyterHub of its own.
+        os.environ.pop(SWITCH, None)
+        server.start()
+
+    return launch
+
+
+def _skip_broken_labextensions(notices: list[str]) -> None:
+    # One that cannot be read would be an error 500 in place of JupyterLab and of Notebook.
+    config: Any = importlib.import_module("jupyterlab_server.config")
+
+    @cache
+    def is_readable(path: str) -> bool:
+        if not (fault := fault_of_labextension(Path(path))):
+            return True
+        notices.append(
+            f"JupyterLab does without the extension in {Path(path).parent}: {fault}."
+            " Install it again, or remove the folder."
+        )
+        log.warning("%s", notices[-1])
+        return False
+
+    config.iglob = lambda pattern: filter(is_readable, iglob(pattern))
+
+
+def fault_of_labextension(package: Path) -> str:
+    """Return what keeps JupyterLab from reading an extension, by its package.json; "" for nothing.
+
+    Source:
+        get_federated_extensions() and get_page_config() of jupyterlab_server 2.28.
+    """
+    try:
+        about = json.loads(package.read_text(encoding="utf-8"))
+        build = about.get("jupyterlab", {}).get("_build")
+        for needed in (about["name"], about["version"], build["load"] if build is not None else ""):
+            needed.encode()
+        installed = package.with_name("install.json")
+        if installed.exists():
+            json.loads(installed.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        return f"a file of it cannot be read ({error})"
+    except (LookupError, TypeError, AttributeError):
+        return "its package.json is not that of an extension"
+    return ""
+
+
+def _begin_again(sock: socket.socket, own_files: Sequence[str]) -> NoReturn:
+    """Load the server anew in this process, without the user's configuration."""
+    os.environ |= {SWITCH: "1", _SOCKET: str(sock.fileno()), _OWN_FILES: "\n".join(own_files)}
+    sock.set_inheritable(True)
+    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
