@@ -94,3 +94,10 @@ def test_it_finds_the_shipped_kernels_first_and_then_those_of_environments(
         "/private/without-packages",
         "/private/environments",
     ]
+
+
+@pytest.mark.parametrize("forbids", [True, False])
+def test_a_site_without_downloads_has_none_here(tmp_path: Path, forbids: bool) -> None:
+    tool = tool_of(replace(SETTINGS, forbids_downloads=forbids), tmp_path)
+
+    assert ("--disable-file-downloads" in tool.command) is forbids
