@@ -16,12 +16,15 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import tensorflow as tf
 
-from portal.data import DataError, open_shards, shards, verify_shards, write_shards
+from portal.data import DataError, open_shards, read_jpegs, shards, verify_shards, write_shards
+from portal.data.images import ImageFolder, RawImage
 
 LONGEST_S = 300
 N_IMAGES = 40
@@ -158,6 +161,109 @@ def case_incomplete(place: Path) -> dict[str, str]:
         write_shards(jpegs, place / "shards", n_shards=4, n_workers=1)
     said = said_by(open_shards, place / "shards")
     return {"said": said, "made": repr(write_shards(jpegs, place / "shards", n_shards=4))}
+
+
+def case_stop(place: Path) -> dict[str, Any]:
+    """Stop while a shard is half written, and write again.
+
+    Args:
+        place: An empty folder.
+
+    Returns:
+        The shards that had a name after the stop, and the sums after another call and of a folder
+        that was never stopped.
+    """
+    jpegs = make_images(place)
+    half = threading.Event()
+    record = shards._record
+    n_written = 0
+
+    class Stop(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            return super().wait(LONGEST_S)
+
+    stop = Stop()
+
+    def wait_half_way(image: Any, data: bytes) -> bytes:
+        nonlocal n_written
+        n_written += 1
+        if n_written == N_IMAGES // 2:
+            half.set()
+            stop.wait()
+        return record(image, data)
+
+    class Bar(shards.Bar):
+        def draw(self, n_done: int, *, is_end: bool = False) -> None:
+            if half.is_set():
+                raise KeyboardInterrupt
+
+    with (
+        replaced("threading", SimpleNamespace(Event=lambda: stop, Lock=threading.Lock)),
+        replaced("_record", wait_half_way),
+        replaced("Bar", Bar),
+        contextlib.suppress(KeyboardInterrupt),
+    ):
+        write_shards(jpegs, place / "shards", n_shards=1, n_workers=1)
+    stopped = [path.name for path in (place / "shards").glob("shard-*")]
+    again = write_shards(jpegs, place / "shards", n_shards=1)
+    fresh = write_shards(jpegs, place / "fresh", n_shards=1)
+    return {
+        "stopped": stopped,
+        "again": [shard.sha256 for shard in again.shards],
+        "fresh": [shard.sha256 for shard in fresh.shards],
+    }
+
+
+def case_digest(place: Path) -> dict[str, list[int]]:
+    """Change one of 3,000 images after the other.
+
+    Args:
+        place: An empty folder.
+
+    Returns:
+        For each kind of change, the images for which the digest stayed the same.
+    """
+    images = [RawImage(f"cat/{number}.jpg", 0, number) for number in range(3_000)]
+    changes = {
+        "name": lambda image: [replace(image, name=f"{image.name}x")],
+        "size": lambda image: [replace(image, n_bytes=image.n_bytes + 1)],
+        "class": lambda image: [replace(image, label=1)],
+        "one less": lambda image: [],
+        "one more": lambda image: [image, replace(image, name=f"{image.name}x")],
+    }
+    before = ImageFolder(place, ("cat",), tuple(images)).digest
+    return {
+        name: [
+            at
+            for at in (0, 1, 999, 1_000, 1_500, 2_999)
+            if before
+            == ImageFolder(
+                place, ("cat",), (*images[:at], *change(images[at]), *images[at + 1 :])
+            ).digest
+        ]
+        for name, change in changes.items()
+    }
+
+
+def case_order(place: Path) -> dict[str, list[list[int]]]:
+    """Read files twice, simply and fast.
+
+    Args:
+        place: An empty folder.
+
+    Returns:
+        The classes in the order of each pass.
+    """
+    jpegs = make_images(place)
+    data = tf.io.encode_jpeg(tf.zeros((16, 16, 3), tf.uint8)).numpy()
+    for path in jpegs.rglob("*.jpg"):
+        path.write_bytes(data)
+    found = {}
+    for is_tuned in (False, True):
+        batches = read_jpegs(jpegs, batch_size=7, tuned=is_tuned)
+        passes = [[int(label) for _, labels in batches for label in labels] for _ in range(2)]
+        found["tuned" if is_tuned else "simple"] = passes
+    return found
 
 
 def case_bar(place: Path) -> dict[str, bool]:

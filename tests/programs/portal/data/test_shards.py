@@ -9,7 +9,10 @@ import pytest
 from tests.support.tensorflow_cases import TensorFlowCases
 
 pytestmark = pytest.mark.release
-CASES = ("write", "relative", "numbers", "resume", "incomplete", "bar", "verify", "refuse")
+CASES = (
+    *("write", "relative", "numbers", "resume", "incomplete", "stop", "digest", "order", "bar"),
+    *("verify", "refuse"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +53,19 @@ def test_shards_differ_by_one_image_at_most_and_each_has_all_classes(found):
     assert set(written["labels_of_first"]) == {0, 1}
 
 
+def test_images_of_a_class_do_not_follow_one_another_in_a_shard(found):
+    labels = found["write"]["labels_of_first"]
+
+    assert labels != sorted(labels)
+
+
+def test_files_are_read_in_another_order_each_time(found):
+    for first, second in found["order"].values():
+        assert sorted(first) == sorted(second)
+        assert first != sorted(first)
+        assert first != second
+
+
 def test_a_file_that_is_no_jpeg_is_left_out_and_named(found):
     assert found["write"]["refused"] == ["cat/text.jpg"]
 
@@ -79,6 +95,16 @@ def test_there_are_16_shards_or_as_many_as_their_size_asks_for_and_none_is_empty
 def test_a_stopped_conversion_goes_on_with_the_shards_that_are_not_whole(found):
     assert found["resume"]["made"] == names(1, 2)
     assert found["resume"]["is_same"]
+
+
+def test_a_shard_that_was_stopped_half_way_does_not_get_its_name(found):
+    assert found["stop"]["stopped"] == []
+    assert found["stop"]["again"] == found["stop"]["fresh"]
+
+
+@pytest.mark.parametrize("change", ["name", "size", "class", "one less", "one more"])
+def test_a_change_of_any_one_of_many_images_is_noticed(found, change):
+    assert found["digest"][change] == []
 
 
 def test_what_an_earlier_call_has_done_does_not_count_for_the_rate(found):
