@@ -13,7 +13,7 @@ from typing import Any
 from portal.activate_command import SCRIPT, find_activation
 from portal.hub.settings.loader import DEFAULT_SETTINGS_PATH, load_settings
 from portal.hub.settings.resources import ResourceSettings
-from portal.launch.errors import LaunchError
+from portal.launch.errors import LaunchError, printable
 from portal.launch.slurm.job_file import PROGRAMS, render_job_file
 from portal.launch.slurm.layout import parse_layout
 from portal.launch.slurm.sbatch import JobRequest
@@ -144,17 +144,18 @@ def write_job(arguments: argparse.Namespace) -> int:
         mpi=arguments.mpi,
     )
     if arguments.output == Path("-"):
-        print(text, end="")
+        sys.stdout.buffer.write(os.fsencode(text))
         return 0
     path = arguments.output or script.with_suffix(".job")
     try:
-        with path.open("w" if arguments.force else "x", encoding="utf-8") as file:
-            file.write(text)
+        with path.open("wb" if arguments.force else "xb") as file:
+            # Names of files need not be UTF-8.
+            file.write(os.fsencode(text))
     except FileExistsError as error:
         raise JobError(f"{path} is there already. Choose --output, or --force.") from error
     except OSError as error:
         raise JobError(f"{path} cannot be written: {error.strerror}.") from error
-    print(f"{path}: start it with\n    sbatch {path}")
+    print(printable(f"{path}: start it with\n    sbatch {path}"))
     return 0
 
 

@@ -16,6 +16,11 @@ from __future__ import annotations
 from pathlib import Path
 
 
+def printable(text: str) -> str:
+    """Return text that pages and logs can hold: names of files need not be UTF-8."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 class LaunchError(Exception):
     """Base of all errors of a run that a user or a site can cause.
 
@@ -24,8 +29,8 @@ class LaunchError(Exception):
     """
 
     def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.message = message
+        self.message = printable(message)
+        super().__init__(self.message)
 
     def _render_traceback_(self) -> list[str]:
         # IPython asks the exception for the lines to show in place of a traceback.

@@ -295,6 +295,23 @@ def case_script():
     return {"result": run("train.py", "--epochs", 3)}
 
 
+def case_odd_script():
+    """A script in Latin-1, whose name and folder are no UTF-8, fails; one that hides its encoding.
+
+    Source:
+        os.fsdecode: such bytes of a name become lone surrogates.
+    """
+    folder = Path(os.fsdecode(b"caf\xe9"))
+    folder.mkdir()
+    os.chdir(folder)
+    script = Path(os.fsdecode(b"tr\xe9s.py"))
+    text = "print('caf\xe9')\nopen(__file__ + '.absent')\n"
+    script.write_bytes(f"# -*- coding: latin-1 -*-\n{text}".encode("latin-1"))
+    failure = _failure(functools.partial(run, gpus=1), str(script))
+    script.write_bytes(text.encode("latin-1"))
+    return {**failure, "refusal": _refusal(lambda: run(str(script), gpus=1))}
+
+
 def case_open_store():
     """Leaves the address of the run's store, and waits for a file that ends it."""
 

@@ -16,7 +16,7 @@ CASES = (
     *("exit", "killed_while_saving"),
     *("long_lines", "unsendable_argument", "unsendable_result", "keyboard", "no_gpus", "uneven"),
     *("progress", "own_job_progress", "progress_alone"),
-    *("script", "magic", "own_job", "own_job_crash", "own_job_interrupt", "detached"),
+    *("script", "odd_script", "magic", "own_job", "own_job_crash", "own_job_interrupt", "detached"),
 )
 
 
@@ -281,6 +281,23 @@ def test_a_script_gets_its_command_line_and_the_modules_beside_the_notebook(sess
 
     assert "from the module beside ['--epochs', '3'] __main__ 0" in outcome.cell
     assert outcome.value["result"] is None
+
+
+def test_a_script_whose_name_is_no_utf_8_shows_its_error(session):
+    outcome = session.run_case("odd_script")
+
+    assert "caf\xe9" in outcome.cell
+    assert "FileNotFoundError" in outcome.value["text"]
+    assert "FileNotFoundError" in outcome.value["log"]
+    # Pages and notebooks hold nothing but UTF-8.
+    assert outcome.value["cell"].encode("utf-8")
+
+
+def test_a_script_in_another_encoding_that_does_not_say_so_is_refused(session):
+    refusal = session.run_case("odd_script").value["refusal"]
+
+    assert refusal["kind"] == "LaunchError"
+    assert "# -*- coding: latin-1 -*-" in refusal["text"]
 
 
 def test_ranks_end_when_the_kernel_is_killed(session):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import runpy
 import sys
+import tokenize
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,7 +58,7 @@ def make_call(train: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> C
         kwargs: Keyword arguments; a script takes none.
 
     Raises:
-        LaunchError: If `train` is neither, the script does not exist, or it was given keyword
+        LaunchError: If `train` is neither, the script cannot be read, or it was given keyword
             arguments.
     """
     if callable(train):
@@ -70,12 +71,26 @@ def make_call(train: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> C
     script = Path(train).expanduser().absolute()
     if not script.is_file():
         raise LaunchError(f"There is no script {script}. Paths start at {Path.cwd()}.")
+    _check_encoding(script)
     if kwargs:
         raise LaunchError(
             f"A script takes no arguments by name, and got {', '.join(kwargs)}. Give them as its "
             "command line: run('train.py', '--epochs', '3')."
         )
     return Call(script=str(script), args=args)
+
+
+def _check_encoding(script: Path) -> None:
+    try:
+        with tokenize.open(script) as file:
+            file.read()
+    except (SyntaxError, UnicodeDecodeError) as error:
+        raise LaunchError(
+            f"{script} is not UTF-8, and its first line names no encoding that it is in ({error}). "
+            "Save it as UTF-8, or begin it with its encoding, such as # -*- coding: latin-1 -*-"
+        ) from error
+    except OSError as error:
+        raise LaunchError(f"{script} cannot be read: {error.strerror}.") from error
 
 
 def _cell_sources() -> dict[str, list[str]]:

@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import NoReturn
 
 from ..checkpoint import CHECKPOINT_VARIABLE, SAVED_VARIABLE, watch_for_warning
-from ..errors import LaunchError, StepError
+from ..errors import LaunchError, StepError, printable
 from ..rendezvous.client import StoreClient
 from ..rendezvous.import_hooks import check_size, install_guards
 from ..rendezvous.network import address_towards, find_interface
@@ -162,13 +162,15 @@ def _n_threads(plan: Plan, placement: Placement) -> int:
 
 def _failure(error: BaseException, placement: Placement) -> Failure:
     is_ours = isinstance(error, LaunchError)
-    lines = traceback.format_exception_only(error)
+    lines = printable("".join(traceback.format_exception_only(error)).strip())
     return Failure(
         rank=placement.rank,
         node=placement.node,
         time_s=time.time(),
-        summary=f"{type(error).__name__}: {error}" if is_ours else "".join(lines).strip(),
-        traceback_text="" if is_ours else _traceback_from_function(error),
+        summary=f"{type(error).__name__}: {error}"
+        if is_ours
+        else printable("".join(lines).strip()),
+        traceback_text="" if is_ours else printable(_traceback_from_function(error)),
     )
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -155,3 +156,12 @@ def test_a_job_in_an_environment_of_the_user_and_in_none(script, tmp_path, monke
     assert "/commands/dsportal-activate nlp || exit 1\n" in capsys.readouterr().out
     assert main(["job", "new", "--kernel", "nl", "--output", "-", "train.py"]) == 1
     assert "There is no kernel 'nl'. Choose: nlp." in capsys.readouterr().err
+
+
+def test_the_name_of_a_script_need_not_be_utf_8(tmp_path, script, capsys):
+    odd = tmp_path / os.fsdecode(b"caf\xe9.py")
+    odd.touch()
+    assert main(["job", "new", str(odd)]) == 0
+
+    assert b"/caf\xe9.py'\n" in odd.with_suffix(".job").read_bytes()
+    assert "sbatch " in capsys.readouterr().out
