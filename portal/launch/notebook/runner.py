@@ -155,6 +155,8 @@ def _plan(
     mpi: bool,
 ) -> Plan:
     image = read_image_start(os.environ)
+    # Set by jupyter_server; of a console it is no path of a notebook.
+    notebook = os.environ.get("JPY_SESSION_NAME", "")
     cores = session.cores_per_gpu or 1
     # Ranks of a step share the session's cores; those of a job get as many per GPU as the session.
     usable = session.n_usable_cores // shape.n_ranks
@@ -169,6 +171,7 @@ def _plan(
         n_nodes=shape.n_nodes,
         cores_per_node=cores * shape.ranks_per_node if in_own_job else session.n_cores,
         in_own_job=in_own_job,
+        notebook=notebook if notebook.endswith(".ipynb") else "",
         returns_list=returns_list,
         mpi=mpi,
         rank_start=() if image is None else image.rank,

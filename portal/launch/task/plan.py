@@ -18,6 +18,7 @@ class Plan:
         cores_per_node: Cores to ask srun for on each node.
         in_own_job: True if the run is a Slurm job, False if it is a step of the session.
         returns_list: True if the user wants the results of all ranks.
+        notebook: Absolute path of the notebook that started it; empty if none did.
         continues: Name of the run whose checkpoints it has a copy of; empty for none.
         mpi: True if Horovod's ranks meet over MPI, False if over Gloo.
         rank_start: Start of the command of a rank in a container image, which lacks the run's
@@ -33,6 +34,7 @@ class Plan:
     n_nodes: int = 1
     cores_per_node: int = 1
     in_own_job: bool = False
+    notebook: str = ""
     continues: str = ""
     returns_list: bool = False
     mpi: bool = False

@@ -41,6 +41,14 @@ export function sizeWords(n_bytes) {
   return `${size < 10 ? size.toFixed(1) : Math.round(size)} ${units[0]}`;
 }
 
+export function durationWords(seconds) {
+  const minutes = Math.round(seconds / 60);
+  if (seconds < 100) {
+    return `${Math.round(seconds)} s`;
+  }
+  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
 function count(n, one) {
   return `${n} ${one}${n === 1 ? '' : 's'}`;
 }
@@ -130,7 +138,11 @@ class RunsPanel extends Requests {
     if (run.label) {
       parts.push(text('p', run.function, 'small'));
     }
-    parts.push(text('p', `${place}${job}. Started ${started}${size}.`, 'small'));
+    parts.push(text('p', `${place}${job}. Started ${started}${this.durationOf(run)}${size}.`, 'small'));
+    parts.push(this.placesOf(run));
+    if (run.continues) {
+      parts.push(text('p', `Continues ${run.continues}.`, 'small'));
+    }
     if (run.done) {
       parts.push(this.barOf({ step: 1, n_steps: 1 }), text('p', run.done, 'small'));
     } else if (run.progress && run.state === 'running') {
@@ -139,9 +151,34 @@ class RunsPanel extends Requests {
       parts.push(text('p', this.progressWords(run), 'small'));
     }
     if (run.words) {
-      parts.push(text('p', run.state === 'done' ? `Result: ${run.words}` : run.words, run.state === 'failed' ? 'failed' : ''));
+      parts.push(text('p', run.state === 'done' ? `Result: ${run.words}` : run.words, run.state === 'failed' ? 'bad' : ''));
     }
     return parts;
+  }
+
+  durationOf(run) {
+    // A job of its own may have waited in the queue first.
+    const isGoing = run.state === 'running' && !run.job_id;
+    const seconds = isGoing ? Date.now() / 1000 - run.started_s : run.seconds;
+    return seconds > 0 ? `, ${isGoing ? 'for' : 'took'} ${durationWords(seconds)}` : '';
+  }
+
+  placesOf(run) {
+    const isPage = document.body.dataset.baseUrl !== undefined;
+    const places = text('p', '', 'small');
+    places.append(this.linkTo(`${isPage ? 'tree' : 'lab/tree'}/portal-runs/${run.name}`, 'Folder'));
+    if (run.notebook) {
+      const name = run.notebook.split('/').pop();
+      places.append(', ', this.linkTo(`${isPage ? 'notebooks' : 'lab/tree'}/${run.notebook}`, name));
+    }
+    return places;
+  }
+
+  linkTo(path, words) {
+    const link = text('a', words);
+    link.href = this.baseUrl + path.split('/').map(encodeURIComponent).join('/');
+    link.target = '_blank';
+    return link;
   }
 
   barOf(progress) {
@@ -198,10 +235,8 @@ class RunsPanel extends Requests {
       item.output = null;
     } else {
       const element = document.createElement('div');
-      const log = document.createElement('a');
-      log.textContent = `portal-runs/${run.name}/rank-0.log`;
-      log.href = `${this.baseUrl}files/portal-runs/${run.name}/rank-0.log`;
-      log.target = '_blank';
+      const path = `portal-runs/${run.name}/rank-0.log`;
+      const log = this.linkTo(`files/${path}`, path);
       const place = document.createElement('pre');
       place.tabIndex = 0;
       element.append(log, place);

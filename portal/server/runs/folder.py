@@ -68,6 +68,7 @@ class RunRecord:
         seconds: How long its ranks ran; 0 before their end.
         done: What they reported, if they have done their work, such as "Done, 8 steps in 31 s".
         mlflow: Its run of MLflow, or None if it has none in a folder.
+        notebook: Path below the home of the notebook that started it, or "".
         continues: Name of the run that it continues, or "".
     """
 
@@ -84,6 +85,7 @@ class RunRecord:
     done: str
     progress: RunProgress | None
     mlflow: MlflowRun | None
+    notebook: str
     continues: str
 
 
@@ -125,6 +127,7 @@ def read_record(folder: Path) -> RunRecord | None:
         done="" if end is None else str(end.get("progress") or ""),
         progress=_read_progress(folder / "progress.json"),
         mlflow=_read_mlflow(folder / "mlflow.json"),
+        notebook=_below_home(str(plan.get("notebook", "")), folder.parent.parent),
         continues=str(plan.get("continues", "")),
     )
 
@@ -201,6 +204,10 @@ def _read_mlflow(path: Path) -> MlflowRun | None:
     if address.scheme != "file" or not all(_MLFLOW_ID.fullmatch(one) for one in ids):
         return None
     return MlflowRun(folder=unquote(address.path), experiment_id=ids[0], run_id=ids[1])
+
+
+def _below_home(path: str, home: Path) -> str:
+    return str(Path(path).relative_to(home)) if path and Path(path).is_relative_to(home) else ""
 
 
 def _number(value: object) -> int:

@@ -34,8 +34,10 @@ PLAN = Plan(
 
 @pytest.fixture
 def folder(tmp_path: Path) -> RunFolder:
-    folder = create_folder("train-digits", datetime(2026, 11, 23, 4, 5, 6), tmp_path)
-    folder.write_plan(replace(PLAN, continues="20261120-203845-train-hyez"))
+    (tmp_path / "portal-runs").mkdir()
+    now = datetime(2026, 11, 23, 4, 5, 6)
+    folder = create_folder("train-digits", now, tmp_path / "portal-runs")
+    write_plan(folder, notebook=str(tmp_path / "work/a b.ipynb"))
     return folder
 
 
@@ -67,6 +69,18 @@ def test_a_run_that_is_done_has_its_result_in_words(folder: RunFolder) -> None:
     folder.write_result(0, {"accuracy": 0.98})
     folder.write_end(End(status=0))
     assert (read(folder).end, read(folder).words) == ("done", "{'accuracy': 0.98}")
+
+
+def test_the_notebook_is_where_the_file_browser_finds_it(folder: RunFolder) -> None:
+    assert read(folder).notebook == "work/a b.ipynb"
+    for elsewhere in ("", "/isilon/a.ipynb"):
+        write_plan(folder, notebook=elsewhere)
+        assert read(folder).notebook == ""
+
+
+def write_plan(folder: RunFolder, *, notebook: str) -> None:
+    earlier = "20261120-203845-train-hyez"
+    folder.write_plan(replace(PLAN, notebook=notebook, continues=earlier))
 
 
 def test_a_run_that_is_done_says_how_long_it_took(folder: RunFolder) -> None:

@@ -34,6 +34,7 @@ def record(*, job_id: str = "", end: str = "") -> RunRecord:
         words="",
         progress=None,
         mlflow=None,
+        notebook="",
         continues="",
         seconds=0.0,
         done="",
