@@ -30,7 +30,7 @@ import keras
 import numpy as np
 from keras import layers
 
-sys.path.append(str(Path.home() / "templates/shared"))
+sys.path += [str(Path("shared").resolve()), str(Path.home() / "templates/shared")]
 from lesson import digits_path, draw_curves, draw_predictions
 from my_session import print_session, print_storage
 

@@ -30,7 +30,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path.home() / "templates/shared"))
+sys.path += [str(Path("../shared").resolve()), str(Path.home() / "templates/shared")]
 from charts import draw_bars, panels
 from turns import find_container, find_image, in_image, take_turns
 

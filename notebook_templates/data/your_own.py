@@ -66,6 +66,10 @@ load_wine(as_frame=True).frame.to_csv("wines.csv", index=False)
 # %% [markdown]
 # These are the lines to change: the file, and the column to predict. All other columns are used to
 # predict it.
+#
+# **A file from Excel** often has semicolons between columns, commas in numbers, and letters such as
+# ü in an encoding of Windows. Then one column holds all, numbers are text, or a
+# `UnicodeDecodeError` comes: `pd.read_csv(FILE, sep=";", decimal=",", encoding="cp1252")` reads it.
 
 # %%
 FILE = "wines.csv"
@@ -138,7 +142,7 @@ for _ in range(60):
 _, axis = plt.subplots(figsize=(7, 3.2), layout="constrained")
 for (name, losses), colour in zip(curves.items(), ("#9aa5b1", "#0b6bcb"), strict=True):
     axis.plot(range(1, len(losses) + 1), losses, color=colour, label=name)
-axis.set(xlabel="epoch", ylabel="loss", yscale="log")
+axis.set(xlabel="epoch", ylabel="loss", ylim=(0, None))
 axis.legend(frameon=False)
 axis.spines[["top", "right"]].set_visible(False)
 

@@ -36,7 +36,7 @@ import torch
 from onnxruntime.quantization import QuantFormat, QuantType, quantize_static
 from onnxruntime.quantization.shape_inference import quant_pre_process
 
-sys.path.append(str(Path.home() / "templates/shared"))
+sys.path += [str(Path("../shared").resolve()), str(Path.home() / "templates/shared")]
 from digits_data import load_digits
 from onnx_inference import Batches, accuracy, has_gpu, has_vnni, open_model
 from small_resnet import export_onnx, make_resnet, train

@@ -29,11 +29,12 @@ from pathlib import Path
 import numpy as np
 from IPython.display import Code
 
-sys.path.append(str(Path.home() / "templates/shared"))
+sys.path += [str(Path("../shared").resolve()), str(Path.home() / "templates/shared")]
+import charts
 from backends import find_backends, run_with
 from charts import draw_bars, draw_lines, panels
 
-PROGRAM = str(Path.home() / "templates/shared/keras_digits.py")
+PROGRAM = str(Path(charts.__file__).with_name("keras_digits.py"))
 
 # %% [markdown]
 # ## What there is

@@ -31,7 +31,7 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.append(str(Path.home() / "templates/shared"))
+sys.path += [str(Path("../shared").resolve()), str(Path.home() / "templates/shared")]
 from lesson import digits_path, draw_curves, explain_speedup
 
 from dsportal import run

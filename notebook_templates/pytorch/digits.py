@@ -36,7 +36,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from torch.utils.tensorboard import SummaryWriter
 from torchvision.transforms import v2
 
-sys.path.append(str(Path.home() / "templates/shared"))
+sys.path += [str(Path("../shared").resolve()), str(Path.home() / "templates/shared")]
 from lesson import digits_path, draw_curves, draw_digits, draw_mistakes
 
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")

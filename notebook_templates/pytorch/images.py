@@ -37,7 +37,7 @@ from torch.utils.data import DataLoader, Subset
 from torchvision.datasets import ImageFolder
 from torchvision.transforms import v2
 
-sys.path.append(str(Path.home() / "templates/shared"))
+sys.path += [str(Path("../shared").resolve()), str(Path.home() / "templates/shared")]
 from lesson import digits_path, draw_curves
 
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -51,8 +51,9 @@ if device.type == "cpu":
 #         seven/    0001.jpg  0002.jpg  ...
 #         eight/    0001.jpg  ...
 #
-# The names of the folders are the classes. This cell makes such a folder. Delete the cell and set
-# `IMAGES` to your own.
+# The names of the folders are the classes. This cell makes such a folder. For your own, drop a
+# folder such as `pictures` into the file browser beside this notebook, and put
+# `IMAGES = Path("pictures")` in place of the cell.
 
 # %%
 IMAGES = Path("images")

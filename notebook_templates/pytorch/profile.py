@@ -36,7 +36,7 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 from torch.profiler import ProfilerActivity, profile, record_function
 
-sys.path.append(str(Path.home() / "templates/shared"))
+sys.path += [str(Path("../shared").resolve()), str(Path.home() / "templates/shared")]
 from lesson import digits_path
 
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")

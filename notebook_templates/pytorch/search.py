@@ -34,7 +34,7 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-sys.path.append(str(Path.home() / "templates/shared"))
+sys.path += [str(Path("../shared").resolve()), str(Path.home() / "templates/shared")]
 from lesson import digits_path
 
 from dsportal import run
@@ -154,10 +154,14 @@ _, axis = plt.subplots(figsize=(7, 3.2), layout="constrained")
 for results, colour, label in ((first, "#9aa5b1", "2 epochs"), (second, "#0b6bcb", "6 epochs")):
     rates = [settings["rate"] for _, settings in results]
     sizes = [3 * settings["width"] for _, settings in results]
-    accuracies = [found["validation"] for found, _ in results]
-    axis.scatter(rates, accuracies, s=sizes, color=colour, label=label)
-axis.set(xlabel="learning rate (larger dots: wider networks)", ylabel="validation accuracy")
-axis.set_xscale("log")
+    errors = [1 - found["validation"] for found, _ in results]
+    axis.scatter(rates, errors, s=sizes, color=colour, label=label)
+axis.set(xlabel="learning rate (larger dots: wider networks)", ylabel="misread in validation")
+# Logarithmic, so that a trial that learned nothing does not hide what the others differ by.
+axis.set(xscale="log", yscale="log")
+axis.set_xticks([0.0001, 0.001, 0.01, 0.1], ["0.0001", "0.001", "0.01", "0.1"])
+axis.set_yticks([0.01, 0.03, 0.1, 0.3, 1], ["1%", "3%", "10%", "30%", "100%"])
+axis.minorticks_off()
 axis.legend(frameon=False)
 axis.spines[["top", "right"]].set_visible(False)
 

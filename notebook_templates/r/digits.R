@@ -24,7 +24,8 @@
 
 # %%
 library(ggplot2)
-source("~/templates/shared/digits_data.R")
+shared <- c("../shared", "~/templates/shared")
+source(file.path(shared[dir.exists(shared)][1], "digits_data.R"))
 
 theme_set(theme_minimal(base_size = 12))
 options(repr.plot.width = 9, repr.plot.height = 3, repr.plot.res = 100)
@@ -168,14 +169,14 @@ ggplot(counts[counts$Freq > 0, ], aes(predicted, true)) +
   coord_equal()
 
 # %% [markdown]
-# The digits that were misread, the most confident mistakes first: predicted, then true.
+# The digits that were misread, the most confident mistakes first.
 
 # %%
 wrong <- which(predicted != test$labels)
 confident <- head(wrong[order(-apply(probabilities[wrong, ], 1, max))], 20)
 options(repr.plot.width = 9, repr.plot.height = 3)
 draw_digits(
-  test$images[confident, ], sprintf("%d, is %d", predicted[confident], test$labels[confident])
+  test$images[confident, ], sprintf("read %d, is %d", predicted[confident], test$labels[confident])
 )
 
 # %% [markdown]

@@ -31,7 +31,7 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.append(str(Path.home() / "templates/shared"))
+sys.path += [str(Path("../shared").resolve()), str(Path.home() / "templates/shared")]
 from lesson import digits_path
 from study_pictures import draw_batch_sizes, draw_prediction, draw_speedup
 

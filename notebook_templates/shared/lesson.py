@@ -101,7 +101,7 @@ def draw_mistakes(
     figure, axes = _sheet(max(len(confident), 1))
     for axis, index in zip(axes, confident, strict=False):
         axis.imshow(images[index, :, :, 0], cmap="gray_r", vmin=0, vmax=1)
-        title = f"{predicted[index]}, is {labels[index]}"
+        title = f"read {predicted[index]}, is {labels[index]}"
         axis.set_title(title, fontsize=9, color=_RED)
     figure.suptitle(f"{len(wrong)} of {len(labels)} misread", fontsize=10)
 

@@ -34,7 +34,7 @@ import numpy as np
 import tensorflow as tf
 from keras import layers
 
-sys.path.append(str(Path.home() / "templates/shared"))
+sys.path += [str(Path("../shared").resolve()), str(Path.home() / "templates/shared")]
 from lesson import digits_path, draw_digits
 
 print(f"TensorFlow {tf.__version__}, Keras {keras.__version__}")

@@ -31,7 +31,7 @@ import keras
 import numpy as np
 from keras import layers
 
-sys.path.append(str(Path.home() / "templates/shared"))
+sys.path += [str(Path("../shared").resolve()), str(Path.home() / "templates/shared")]
 from lesson import digits_path, draw_curves
 
 from dsportal import run

@@ -47,7 +47,7 @@ TEMPLATES = (
     "tensorflow/custom_loop.ipynb",
 )
 # Folders of templates that need what this site has not.
-RARE = {"containers", "mxnet", "r"}
+RARE = {"containers"}
 
 
 @pytest.fixture(scope="module")

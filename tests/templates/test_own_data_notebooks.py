@@ -77,8 +77,7 @@ def test_the_table_is_searched_on_all_cores_of_the_session(tabular):
     n_cores = re.search(r"^(\d+) cores$", tabular.text, re.MULTILINE)
 
     assert n_cores is not None
-    assert re.search(
-        rf"^6 settings: [\d.]+ s on one core, [\d.]+ s on {n_cores[1]}: [\d.]+ times as fast\.$",
-        tabular.text,
-        re.MULTILINE,
-    )
+    compared = rf"^6 settings: [\d.]+ s on one core, [\d.]+ s on {n_cores[1]}\.$"
+    # On fewer cores nothing is gained that could be shown.
+    is_shown = re.search(compared, tabular.text, re.MULTILINE) is not None
+    assert is_shown == (int(n_cores[1]) >= 4)

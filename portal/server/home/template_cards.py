@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from portal.environments.entry import RARE_KERNELS
 from portal.environments.probe import probe_node
 from portal.server.errors import TemplateError
 from portal.server.home.safe_folder import NotPlainError, open_folder, read_below
@@ -83,6 +84,8 @@ def list_cards(
 ) -> list[TemplateCard]:
     """Return a card for each notebook, in the order of the goals of its source.
 
+    A notebook for a kernel that few sites have, such as MXNet, has a card only where it runs.
+
     Args:
         sources: Folders of templates; an absent one has none.
         kernels: The session's kernels, preferred ones first; None if they are not known.
@@ -109,6 +112,8 @@ def _make_cards(
         notebook = _read_json(source, relative)
         needs = read_needs(notebook)
         match = Match(kernel=needs.kernel) if kernels is None else match_kernel(needs, kernels)
+        if not match.kernel and needs.kernel in RARE_KERNELS:
+            continue
         if folder == _OF_IMAGES and not match.lacks and probe_node().container is None:
             match = _NO_IMAGES
         framework = _FRAMEWORKS.get(folder, folder.replace("_", " ").capitalize())

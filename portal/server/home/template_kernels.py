@@ -15,8 +15,6 @@ from typing import Any
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from portal.environments.entry import RARE_KERNELS
-
 # Builds of one package under other names, which contain the same modules.
 _OTHER_BUILDS: Mapping[str, frozenset[str]] = {
     "onnxruntime": frozenset({"onnxruntime-gpu", "onnxruntime-training"}),
@@ -140,12 +138,6 @@ def match_kernel(needs: Needs, kernels: Mapping[str, OfferedKernel]) -> Match:
     nearest = names[0]
     if not lacks[nearest]:
         return Match(kernel=nearest)
-    if needs.kernel in RARE_KERNELS and named is None:
-        # Another kernel with its packages would be hard to make: that is why it is rare.
-        return Match(
-            lacks=f"the kernel {needs.kernel}",
-            advice=f"This session has no kernel {needs.kernel}. Ask your administrators for it.",
-        )
     return _nearest(nearest, lacks[nearest])
 
 

@@ -212,6 +212,17 @@ def test_readers_see_no_marks_for_linters_and_tests(source):
     assert not re.search(r"# (noqa|type:|fmt:|ruff)|^Figure:|`templates/[\w/]+\.ipynb`", text)
 
 
+@pytest.mark.parametrize("source", build.find_sources(), ids=str_of)
+def test_a_copy_imports_from_the_copies_beside_it_before_the_templates(source):
+    text = source.read_text("utf-8")
+    beside, *_ = [*re.findall(r'"((?:\.\./)?shared)"', text), None]
+
+    assert ("templates/shared" in text) == (beside is not None)
+    if beside:
+        assert (source.parent / beside).resolve() == TEMPLATES / "shared"
+        assert text.index(f'"{beside}"') < text.index("templates/shared")
+
+
 def test_packages_in_the_header_go_into_the_metadata():
     header = "#     name: tensorflow\n#   portal:\n#     packages: [keras>=3, numpy]\n"
     source = SOURCE.replace("#     name: tensorflow\n", header)
