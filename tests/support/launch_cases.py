@@ -116,22 +116,22 @@ def case_logs():
 
 def case_crash():
     """An exception on rank 1."""
-    return _failure(run, fail_on_rank_1)
+    return failure_of(run, fail_on_rank_1)
 
 
 def case_killed():
     """Rank 1 killed from outside."""
-    return _failure(run, die_on_rank_1)
+    return failure_of(run, die_on_rank_1)
 
 
 def case_exit():
     """Rank 1 exits, and rank 0 loses it."""
-    return _failure(run, exit_on_rank_1)
+    return failure_of(run, exit_on_rank_1)
 
 
 def case_killed_while_saving():
     """A rank killed while it saves; the next run goes on, in a folder of its own."""
-    failure = _failure(functools.partial(run, gpus=1), lambda: save_and_die(True))
+    failure = failure_of(functools.partial(run, gpus=1), lambda: save_and_die(True))
     first = attach()
     resumed = run(save_and_die, False, gpus=1, resume=first.id[-4:])
     return {
@@ -221,7 +221,7 @@ def case_own_job():
 
 def case_own_job_crash():
     """An exception on the rank of the second node."""
-    found = _failure(functools.partial(run, nodes=2, gpus=2), fail_on_rank_1)
+    found = failure_of(functools.partial(run, nodes=2, gpus=2), fail_on_rank_1)
     return {**found, "state": attach().state}
 
 
@@ -307,7 +307,7 @@ def case_odd_script():
     script = Path(os.fsdecode(b"tr\xe9s.py"))
     text = "print('caf\xe9')\nopen(__file__ + '.absent')\n"
     script.write_bytes(f"# -*- coding: latin-1 -*-\n{text}".encode("latin-1"))
-    failure = _failure(functools.partial(run, gpus=1), str(script))
+    failure = failure_of(functools.partial(run, gpus=1), str(script))
     script.write_bytes(text.encode("latin-1"))
     return {**failure, "refusal": _refusal(lambda: run(str(script), gpus=1))}
 
@@ -360,10 +360,10 @@ def case_lost_kernel():
     run(wait_for_ever, str(folder))
 
 
-def _failure(start, function):
+def failure_of(start, function, *words):
     started = time.monotonic()
     try:
-        start(function)
+        start(function, *words)
     except RankError as error:
         return {
             "seconds": time.monotonic() - started,

@@ -16,6 +16,7 @@ CASES = (
     "torch_on_one_node",
     "torch_on_two_nodes",
     "torch_alone",
+    "torch_exit",
     "limit",
     "links",
     "study",
@@ -53,6 +54,17 @@ def test_a_rank_that_would_train_alone_is_refused(found):
     text = found["torch_alone"].value["text"]
 
     assert "2 ranks were started and PyTorch sees 1" in text
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [("exit", "exit code 9"), ("SIGSEGV", "Segmentation fault"), ("SIGKILL", "Killed")],
+)
+def test_the_rank_that_ended_is_named_and_not_the_one_that_lost_it(found, how, words):
+    failure = found["torch_exit"].value[how]
+
+    assert failure["rank"] == 1
+    assert words in failure["text"]
 
 
 def test_a_run_that_meets_its_limit_saves_a_checkpoint_and_says_how_to_go_on(found):

@@ -20,6 +20,7 @@ CASES = (
     "sum",
     "checkpoint",
     "crash_in_training",
+    "exit_in_training",
     "interrupt_training",
 )
 
@@ -123,6 +124,13 @@ def test_a_crash_of_rank_1_in_an_epoch_shows_its_traceback(found):
     assert "ValueError: bad image 1234.jpg" in crash["text"]
     assert "in fail_in_training" in crash["text"]
     assert crash["seconds"] < 60
+
+
+def test_a_rank_of_horovod_that_exits_is_named_and_not_the_one_that_lost_it(found):
+    failure = found["exit_in_training"].value
+
+    assert failure["rank"] == 1
+    assert "exit code 9" in failure["text"]
 
 
 def test_the_interrupt_button_ends_a_training_within_5_s(found):

@@ -119,6 +119,31 @@ def case_torch_alone():
     return {}
 
 
+def exit_while_reducing(how):
+    """Runs on a rank: rank 1 ends without a word, and rank 0 loses it while it averages."""
+    import signal
+
+    import torch
+    import torch.distributed as dist
+
+    dist.init_process_group("gloo")
+    if dist.get_rank() == 1:
+        os._exit(9) if how == "exit" else os.kill(os.getpid(), getattr(signal, how))
+    dist.all_reduce(torch.ones(1))
+
+
+def case_torch_exit():
+    """Rank 1 exits, or a signal ends it, on the second of two nodes."""
+    return {
+        how: launch_cases.failure_of(run_on_two_nodes, exit_while_reducing, how)
+        for how in ("exit", "SIGSEGV", "SIGKILL")
+    }
+
+
+def run_on_two_nodes(function, *words):
+    return run(function, *words, gpus=2, nodes=2)
+
+
 def train_until_the_limit():
     """Runs on a rank: counts steps, saves them when told to, and goes on from there."""
     import time

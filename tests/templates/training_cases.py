@@ -391,6 +391,24 @@ def case_crash_in_training():
     return {}
 
 
+def exit_while_averaging():
+    """Runs on a rank: rank 1 exits, and rank 0 loses it while it averages."""
+    import tensorflow as tf
+
+    import dsportal.horovod_keras as hvd
+
+    hvd.init()
+    if hvd.rank() == 1:
+        os._exit(9)
+    for _ in range(100):
+        hvd.allreduce(tf.ones(1))
+
+
+def case_exit_in_training():
+    """Rank 1 exits while Horovod averages."""
+    return launch_cases.failure_of(run, exit_while_averaging)
+
+
 def case_interrupt_training():
     """The interrupt button in the middle of an epoch."""
     return launch_cases.interrupted(train_long)
