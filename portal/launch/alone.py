@@ -51,9 +51,7 @@ def main(argv: list[str]) -> int:
     end = folder.read_end()
     # A run that was stopped or saved a checkpoint did not fail.
     if end is not None and end.status and not end.was_stopped and not end.is_saved:
-        failure = explain_failure(
-            folder, n_ranks=plan.n_ranks, status=end.status, slurm_lines=end.slurm_lines
-        )
+        failure = explain_failure(folder, end, plan.n_ranks)
         print(f"dsportal: {failure}", file=sys.stderr)
     return status
 

@@ -126,7 +126,7 @@ def case_killed():
 
 def case_exit():
     """Rank 1 exits, and rank 0 loses it."""
-    return failure_of(run, exit_on_rank_1)
+    return {**failure_of(run, exit_on_rank_1), "reason": attach().folder.read_end().reason}
 
 
 def case_killed_while_saving():

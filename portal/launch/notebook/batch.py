@@ -72,7 +72,7 @@ def run_ranks(folder: RunFolder, shown: Sequence[int] = ()) -> int:
         )
         folder.write_failure(failure)
         # Nothing else tells the notebook: it reads the run's folder.
-        folder.write_end(End(status=1))
+        folder.write_end(End(status=1, reason=str(error)))
         return 1
     return 0 if end.is_saved else end.status
 

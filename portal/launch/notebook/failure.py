@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from ..errors import LaunchError, RankError, StepError
 from ..slurm.messages import explain_end
 from ..slurm_words.slurm.states import JobState
 from ..task.folder import RunFolder
+from ..task.plan import End
 from .output import log_tail
 
 _NO_PROGRAM = re.compile(
@@ -23,28 +23,19 @@ _ENDED_BY_SLURM = {"Killed", "Terminated"}
 _NODE_FAILURE = re.compile(r"srun: error: Node failure on (?P<node>\S+)")
 
 
-def explain_failure(
-    folder: RunFolder, *, n_ranks: int, status: int, slurm_lines: Sequence[str]
-) -> LaunchError:
+def explain_failure(folder: RunFolder, end: End, n_ranks: int) -> LaunchError:
     """Return the error to raise for a step that failed.
-
-    Tracebacks that ranks recorded are appended to their logs. The ranks do not print them: the cell
-    would show them twice.
 
     Args:
         folder: Folder of the run.
+        end: How its ranks ended.
         n_ranks: Ranks of the run.
-        status: srun's exit status.
-        slurm_lines: Lines of srun itself.
 
     Returns:
         A RankError for the rank that was killed or failed first, if one can be named; otherwise, or
         if a node failed, a StepError with Slurm's words.
     """
-    failures = folder.read_failures(n_ranks)
-    for failure in failures:
-        with folder.log_path(failure.rank).open("a", encoding="utf-8") as log:
-            log.write(failure.traceback_text or failure.summary)
+    failures, slurm_lines = folder.read_failures(n_ranks), end.slurm_lines
     away = next((match for match in map(_NODE_FAILURE.match, slurm_lines) if match), None)
     if away is not None:
         # What ranks on other nodes recorded came of it.
@@ -92,7 +83,7 @@ def explain_failure(
             f"plugin loads (Debian: libpmix-dev) on the nodes:\n{said}"
         )
     return StepError(
-        f"Slurm did not run the {n_ranks} ranks to their end (exit status {status}). If the "
+        f"Slurm did not run the {n_ranks} ranks to their end (exit status {end.status}). If the "
         f"session is near its end, start a new one; else tell the administrators:\n{said}"
     )
 

@@ -141,12 +141,7 @@ class Run:
         if end.was_stopped:
             raise StepError(f"{explain_end(self._last_state())} {self._log_hint()}")
         if end.status != 0:
-            error = explain_failure(
-                self.folder,
-                n_ranks=plan.n_ranks,
-                status=end.status,
-                slurm_lines=end.slurm_lines,
-            )
+            error = explain_failure(self.folder, end, plan.n_ranks)
             raise error
         if not plan.n_results:
             return None

@@ -21,6 +21,7 @@ from ..task.environment import RENDEZVOUS_VARIABLE
 from ..task.folder import RunFolder
 from ..task.plan import End, Plan
 from ..task.throughput import Throughput
+from .failure import explain_failure
 from .output import RankOutput
 from .progress_reader import ThroughputReader
 
@@ -97,19 +98,25 @@ def supervise(
                 output.feed(line)
             # The interrupt matters more than a record that cannot be written, as on a full disk.
             with suppress(OSError):
-                _note(folder, End(status=1, was_stopped=True), began_s)
+                _note(folder, plan.n_ranks, End(status=1, was_stopped=True), began_s)
             raise
         lines = tuple(output.slurm_lines)
-    return _note(folder, End(status=status, slurm_lines=lines), began_s)
+    return _note(folder, plan.n_ranks, End(status=status, slurm_lines=lines), began_s)
 
 
-def _note(folder: RunFolder, end: End, began_s: float) -> End:
+def _note(folder: RunFolder, n_ranks: int, end: End, began_s: float) -> End:
     end = replace(end, seconds=time.monotonic() - began_s)
     # Ranks that end after saving exit with a status other than 0: only the mark tells.
     if folder.saved_mark.exists():
         end = replace(end, is_saved=True, was_stopped=False)
     elif end.status and folder.stop_mark.exists():
         end = replace(end, was_stopped=True)
+    if end.word == "failed":
+        # The ranks do not print their tracebacks: the cell would show them twice.
+        for failure in folder.read_failures(n_ranks):
+            with folder.log_path(failure.rank).open("a", encoding="utf-8") as log:
+                log.write(failure.traceback_text or failure.summary)
+        end = replace(end, reason=explain_failure(folder, end, n_ranks).message)
     if end.word == "done" and (pace := folder.read_throughput()) is not None:
         end = replace(end, progress=pace.done(end.seconds))
     folder.write_end(end)

@@ -69,6 +69,7 @@ class End:
         is_saved: True if the function saved a checkpoint and ended, to be resumed.
         slurm_lines: What srun itself printed.
         seconds: How long the ranks ran; 0 if they were not started.
+        reason: Why they failed, and the next step; empty if they did not.
         progress: What they reported, if they have done their work, such as "Done, 8 steps in 31 s".
     """
 
@@ -77,6 +78,7 @@ class End:
     is_saved: bool = False
     slurm_lines: tuple[str, ...] = ()
     seconds: float = 0
+    reason: str = ""
     progress: str = ""
 
     @property

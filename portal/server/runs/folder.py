@@ -171,14 +171,8 @@ def _end_words(folder: Path, end: Mapping[str, Any]) -> str:
     word = _end_word(end)
     if word == "done":
         text = _read_text(folder / "rank-0.result.txt")
-    elif word == "failed":
-        # The first in time: the others may have failed because it did.
-        failures = [_read_json(path) or {} for path in folder.glob("rank-*.error.json")]
-        failures.sort(key=lambda failure: float(failure.get("time_s") or 0))
-        lines = [str(line) for line in end.get("slurm_lines") or ()]
-        text = str(failures[0].get("summary", "")) if failures else " ".join(lines[-3:])
     else:
-        text = ""
+        text = str(end.get("reason") or "")
     return text if len(text) <= _MOST_WORDS else text[:_MOST_WORDS] + " …"
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from portal.launch.task.folder import RunFolder
 from portal.launch.task.folders import create_folder
-from portal.launch.task.plan import End, Failure, Plan
+from portal.launch.task.plan import End, Plan
 from portal.launch.task.throughput import Throughput
 from portal.server.runs.folder import (
     MlflowRun,
@@ -101,20 +101,10 @@ def test_a_result_without_words_has_its_type(folder: RunFolder) -> None:
     assert "Mute" in read(folder).words
 
 
-def test_a_run_that_failed_names_what_failed_first(folder: RunFolder) -> None:
-    for rank, time_s in ((0, 20.0), (1, 10.0)):
-        folder.write_failure(
-            Failure(
-                rank=rank, node="n1", time_s=time_s, summary=f"of rank {rank}", traceback_text=""
-            )
-        )
-    folder.write_end(End(status=1))
-    assert (read(folder).end, read(folder).words) == ("failed", "of rank 1")
-
-
-def test_without_a_traceback_slurms_own_words_are_shown(folder: RunFolder) -> None:
-    folder.write_end(End(status=9, slurm_lines=("srun: error: node01: task 0: Killed",)))
-    assert read(folder).words == "srun: error: node01: task 0: Killed"
+def test_a_run_that_failed_says_why_as_its_cell_does(folder: RunFolder) -> None:
+    folder.write_end(End(status=1, reason="ValueError: no such label\nThis was rank 1 of 2."))
+    assert read(folder).end == "failed"
+    assert read(folder).words == "ValueError: no such label\nThis was rank 1 of 2."
 
 
 @pytest.mark.parametrize(
