@@ -24,7 +24,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -92,8 +92,9 @@ def writing(name: str) -> Iterator[Path]:
             )
         for part in (*new.rglob("*"), new):
             sync(part)
-        if target.exists():
-            previous.parent.mkdir(mode=0o700, exist_ok=True)
+        previous.parent.mkdir(mode=0o700, exist_ok=True)
+        # There is none at first, nor if another rank saves under the same name.
+        with suppress(FileNotFoundError):
             os.replace(target, previous)
         os.replace(new, target)
     sync(target.parent)
@@ -119,7 +120,7 @@ def _previous(target: Path) -> Path:
 
 def _remove(target: Path) -> None:
     if target.is_dir() and not target.is_symlink():
-        shutil.rmtree(target)
+        shutil.rmtree(target, ignore_errors=True)
     else:
         target.unlink(missing_ok=True)
 

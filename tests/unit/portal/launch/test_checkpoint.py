@@ -85,7 +85,7 @@ def test_a_checkpoint_whose_saving_failed_is_none(save, n_before):
 def test_a_rank_killed_between_the_two_names_leaves_the_one_before(save, folder):
     with checkpoint.writing("state.pt") as path:
         save(path, "whole")
-    (folder / "previous").mkdir()
+    (folder / "previous").mkdir(exist_ok=True)
     (folder / "state.pt").rename(folder / "previous" / "state.pt")
 
     with pytest.raises(MemoryError):
