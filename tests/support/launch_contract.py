@@ -121,7 +121,7 @@ def test_the_first_line_of_a_resumed_run_says_which_run_it_continues(session):
     lines = outcome.cell.splitlines()
     (at,) = (number for number, line in enumerate(lines) if line.startswith("Continues "))
 
-    assert lines[at].startswith(f"Continues {outcome.value['first']} (failed, saved on ")
+    assert lines[at].startswith(f"Continues {outcome.value['first']} (failed, checkpoint of ")
     assert lines[at + 1].startswith("1 rank on ")
 
 

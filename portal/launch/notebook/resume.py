@@ -75,4 +75,4 @@ def copy_checkpoints(run: Run, folder: RunFolder) -> None:
 
 def _words(run: Run) -> str:
     saved = datetime.fromtimestamp(run.folder.saved_s)
-    return f"{run.id} ({run.state}, saved on {saved:%d %b at %H:%M})"
+    return f"{run.id} ({run.state}, checkpoint of {saved:%d %b, %H:%M})"

@@ -55,7 +55,7 @@ def test_the_newest_run_of_the_same_function_is_resumed_and_no_other(home, earli
 def test_the_line_names_the_run_its_state_and_the_time_of_its_checkpoint(earlier):
     line = announce_resumed(find_resumed(True, "train"))
 
-    assert "20261120-100000-train-aaaa (done, saved on 20 Nov at 10:41)" in line
+    assert "20261120-100000-train-aaaa (done, checkpoint of 20 Nov, 10:41)" in line
 
 
 def test_a_newest_run_without_a_checkpoint_is_said_with_those_that_have_one(home, earlier):
