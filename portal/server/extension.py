@@ -48,6 +48,7 @@ from portal.server.kernels.handlers import kernel_routes
 from portal.server.kernels.notebook_writer import NotebookWriter
 from portal.server.kernels.offered_kernels import OfferedKernels
 from portal.server.kernels.slurm_programs import SlurmPrograms
+from portal.server.licenses import answer_refusals
 from portal.server.lingering_threads import end_despite_threads
 from portal.server.mlflow.pages import MlflowPages
 from portal.server.mlflow.proxy import MlflowProxy
@@ -119,6 +120,7 @@ class PortalServer(ExtensionApp):
         self.offered_kernels.start()
         getattr(self.serverapp, "notices", []).extend(self.offered_kernels.problems)
         self.serverapp.web_app.add_transform(PlainHeaders)
+        answer_refusals()
         # JupyterHub applies these options to its login cookie, but not to the XSRF cookie.
         options = json.loads(os.environ.get("JUPYTERHUB_COOKIE_OPTIONS", "{}"))
         self.serverapp.web_app.settings.setdefault("xsrf_cookie_kwargs", {}).update(options)

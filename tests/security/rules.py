@@ -305,5 +305,3 @@ READERS = frozenset({
     r"/portal/reading/(.+)$",
     r"/portal/reading-changes/(.+)$",
 })  # fmt: skip
-# A handler that refuses, and fails to say so: the request stays open.
-NEVER_ANSWERS = frozenset({"jupyterlab_server.licenses_handler.LicensesHandler"})

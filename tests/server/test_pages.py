@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import requests
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -181,6 +182,15 @@ def test_a_blocked_tab_becomes_a_link(context: BrowserContext, page: Page) -> No
 
     expect(page.get_by_text("TensorBoard for logs is ready.")).to_be_visible()
     expect(page.get_by_role("button", name="Open TensorBoard")).to_be_visible()
+
+
+def test_the_licences_are_for_the_user_and_a_refusal_is_answered(server: NotebookServer) -> None:
+    url = f"{server.host}/user/ada/lab/api/licenses/"
+
+    for method in ("GET", "PUT", "DELETE"):
+        answer = requests.request(method, url, timeout=10)
+        assert (answer.status_code, "message" in answer.json()) == (403, True)
+    assert server.http.get(url, timeout=60).json()["bundles"]
 
 
 def choose_logs(context: BrowserContext, page: Page) -> Page:
