@@ -294,7 +294,7 @@ def test_a_colleagues_notebook_is_shown_in_a_trusted_folder_and_runs_nothing(
     run_in_terminal(page, "code-server isilon/results.ipynb")
 
     cells = page.frame_locator("iframe.webview.ready").frame_locator("#active-frame")
-    expect(cells.get_by_text("of markdown cell")).to_be_visible()
+    expect(cells.get_by_text("of markdown cell")).to_be_visible(timeout=TIMEOUT_MS)
     expect(cells.get_by_role("cell", name="0.125")).to_be_visible()
     expect(cells.get_by_text("of last")).to_be_attached()
     assert page.evaluate("window.acted ?? ''") == ""
