@@ -30,6 +30,7 @@ ADDRESS = "lab/workspaces/reading/tree/work/results.ipynb?reset"
 # Slurm kills what is left 30 s after SIGTERM.
 END_TIMEOUT_S = 15
 CURSOR_TIMEOUT_S = 10
+NOBODY_ID = 65534
 TABLE = """from IPython.display import HTML
 HTML("<table><tbody><tr><td>accuracy</td><td>0.97</td></tr></tbody></table>"
      "<script>document.title = 'taken over'</script>")"""
@@ -200,6 +201,28 @@ def test_a_notebook_that_goes_away_while_it_is_open_is_said_to_be_gone(
     else:
         notebook.unlink()
     expect(state).to_contain_text("It was renamed or deleted.")
+
+
+def test_a_link_of_a_colleague_in_place_of_a_notebook_shows_nothing_else(
+    browser: Browser, server: NotebookServer, notebook: Path
+) -> None:
+    if os.getuid() != 0:
+        pytest.skip("only root can make another user's link")
+    secret = server.root / "secret.ipynb"
+    nbformat.write(new_notebook(cells=[new_markdown_cell("Secret of ada")]), secret)
+    shared = server.root / "together"
+    shared.mkdir()
+    shared.chmod(0o777)
+    (shared / "results.ipynb").write_bytes(notebook.read_bytes())
+    guest = read(browser, server, "together/results.ipynb")
+    expect(guest.locator(".reading-cell")).to_have_count(3)
+
+    (shared / "new").symlink_to("../secret.ipynb")
+    os.chown(shared / "new", NOBODY_ID, NOBODY_ID, follow_symlinks=False)
+    (shared / "new").rename(shared / "results.ipynb")
+
+    expect(guest.get_by_role("status")).to_contain_text("It was renamed or deleted.")
+    expect(guest.get_by_text("Secret of ada")).to_have_count(0)
 
 
 def test_the_share_button_is_not_there_without_a_hub(

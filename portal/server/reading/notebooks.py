@@ -6,10 +6,12 @@ import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from jupyter_core.utils import ensure_async
-from tornado.web import HTTPError
+import nbformat
+
+from portal.server.reading.place import look
 
 # Jupyter's kind of a shared document, as its rooms name it.
 _NOTEBOOK = "notebook"
@@ -80,20 +82,24 @@ class Notebooks:
     async def read(self, path: str) -> Notebook | None:
         """Return a notebook as it is now; None if there is none."""
         room = self.room(path)
-        if room is not None:
-            content, is_open = room._document.source, True
-            exists = await ensure_async(self._contents.file_exists(path))
+        # Not by Jupyter's contents, which follow links of others.
+        place = await asyncio.to_thread(look, Path(self._contents.root_dir), path)
+        exists = place.content is not None
+        if room is not None and place.is_own:
+            content = room._document.source
+        elif place.content is None:
+            return None
         else:
+            # Where others may write, an open notebook may hold what they made its path lead to.
             try:
-                model = await ensure_async(self._contents.get(path, content=True, type=_NOTEBOOK))
-            except HTTPError:
+                content = nbformat.reads(place.content.decode("utf-8"), as_version=4)
+            except (ValueError, nbformat.ValidationError):
                 return None
-            content, is_open, exists = model["content"], False, True
         metadata = content.get("metadata", {})
         language = metadata.get("language_info", {}).get("name") or metadata.get(
             "kernelspec", {}
         ).get("language", "python")
-        return Notebook(tuple(content.get("cells", ())), str(language), is_open, bool(exists))
+        return Notebook(tuple(content.get("cells", ())), str(language), room is not None, exists)
 
     def _open(self) -> dict[str, Any]:
         found = {}
