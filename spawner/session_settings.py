@@ -64,7 +64,7 @@ class SessionSettings:
         saves_output: Whether output is saved into notebooks whose page is gone.
         resumable_uploads: Whether large uploads continue after a lost connection.
         archives: Whether folders can be downloaded.
-        previews: Whether models and tables are shown.
+        previews: Whether tables are shown.
         forbids_downloads: Whether the session's own ways to download files are shut.
         forbids_terminals: Whether Jupyter offers no terminals.
         s3_endpoint: Address of the site's S3 store; empty for none.

@@ -8,6 +8,8 @@ import json
 import os
 import random
 import socket
+import subprocess
+import sys
 import tarfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,10 +19,13 @@ from typing import Any
 import pytest
 import requests
 
+from portal.server.errors import PreviewError
 from portal.server.files.no_downloads import PLUGINS
+from portal.server.files.preview import preview
 from tests.support.eventually import eventually
 from tests.support.mounts import small_disk
 from tests.support.notebook_server import TOKEN, NotebookServer
+from tests.support.private_hub import ENVIRONMENTS
 
 MIB = 1024 * 1024
 SETTINGS = {
@@ -29,6 +34,17 @@ SETTINGS = {
 }
 # Not zeros, which a hole in a file would be, too.
 DATA = random.Random(1).randbytes(50 * MIB)
+# One value of 30 MiB a hundred times, and very many columns.
+TABLES = """
+import sys
+import pyarrow
+from pyarrow import parquet
+values = pyarrow.array(["x" * 30 * 2**20] * 100).dictionary_encode()
+parquet.write_table(pyarrow.table({"x": values}), sys.argv[1], compression="zstd")
+wide = pyarrow.table({str(n): [n] for n in range(60_000)})
+parquet.write_table(wide, sys.argv[2])
+"""
+CUT = ["The rows show the first 50 columns.", "The columns are the first 1,000."]
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +140,7 @@ def test_a_name_that_is_taken_is_not_replaced_by_itself(server: NotebookServer) 
 
 
 @pytest.mark.parametrize(
-    "path", ["../outside.txt", "runs/../../x", ".ssh/authorized_keys", "no folder/a", ""]
+    "path", ["../outside.txt", "runs/../../x", "no folder/a", "no folder/.ssh/a", ""]
 )
 def test_a_place_outside_the_file_browser_is_not_there(server: NotebookServer, path: str) -> None:
     before = sorted(server.root.parent.rglob("*outside*"))
@@ -133,6 +149,41 @@ def test_a_place_outside_the_file_browser_is_not_there(server: NotebookServer, p
         answer = ask(server, method, path, 3, b"abc" if more else b"", **more)
         assert answer.status_code in {404, 409}, answer.text
     assert sorted(server.root.parent.rglob("*outside*")) == before
+
+
+@pytest.mark.parametrize("folder", [".ssh", "runs/.ssh"])
+def test_hidden_folders_take_no_upload_and_are_in_no_archive(
+    server: NotebookServer, folder: str
+) -> None:
+    hidden = server.root / folder
+    hidden.mkdir()
+    (hidden / "authorized_keys").write_text("mine")
+
+    for name in ("authorized_keys", "more"):
+        path = f"{folder}/{name}"
+        for method, more in (("GET", {}), ("PUT", {"offset": 0, "replaces": 1}), ("DELETE", {})):
+            answer = ask(server, method, path, 3, b"abc" if more else b"", **more)
+            assert (answer.status_code, "is hidden" in answer.json()["message"]) == (404, True)
+    assert archive(server, folder).status_code == 404
+    assert [path.name for path in hidden.iterdir()] == ["authorized_keys"]
+    assert (hidden / "authorized_keys").read_text() == "mine"
+
+
+def test_a_small_table_of_endless_rows_has_no_preview_and_takes_no_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prefix = ENVIRONMENTS / "server"
+    if not (prefix / "share/jupyter/kernels/pytorch").is_dir():
+        pytest.skip(f"{prefix} has no kernel with pyarrow; deploy/up builds it")
+    monkeypatch.setattr(sys, "prefix", str(prefix))
+    python = ENVIRONMENTS / "pytorch/bin/python"
+    table, small = tmp_path / "endless.parquet", tmp_path / "small.parquet"
+    subprocess.run([python, "-c", TABLES, table, small], check=True, timeout=300)
+    assert table.stat().st_size < 64 * 1024
+
+    with pytest.raises(PreviewError, match="100 rows do not fit into 1 GiB of memory"):
+        preview(table)
+    assert preview(small).facts == ["1 rows, 60,000 columns; row groups: 1.", *CUT]
 
 
 def test_numbers_that_are_none_are_refused(server: NotebookServer) -> None:

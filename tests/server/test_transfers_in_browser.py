@@ -148,7 +148,9 @@ def test_a_folder_is_downloaded_from_its_context_menu(page: Page, server: Notebo
         assert archive.getnames() == ["first", "first/a.txt"]
 
 
-def test_a_table_and_a_checkpoint_show_what_is_in_them(page: Page, server: NotebookServer) -> None:
+def test_a_table_shows_what_is_in_it_and_a_model_what_opens_it(
+    page: Page, server: NotebookServer
+) -> None:
     python = SERVER_PYTHON.parents[2] / "pytorch/bin/python"
     subprocess.run([str(python), "-c", FILES], check=True, cwd=server.root / "runs", timeout=300)
     page.get_by_role("button", name="Refresh the file browser").click()
@@ -160,6 +162,4 @@ def test_a_table_and_a_checkpoint_show_what_is_in_them(page: Page, server: Noteb
     picture(page, "preview-parquet")
 
     item(page, "net.pt").dblclick()
-    net = shown.filter(has_text="2 tensors, 15 values in all.")
-    expect(net).to_contain_text("[3, 4]", timeout=TIMEOUT_MS)
-    picture(page, "preview-pytorch")
+    expect(shown.filter(has_text="open it in Netron")).to_be_visible(timeout=TIMEOUT_MS)

@@ -221,8 +221,7 @@ class FileSettings:
         default=True,
     )
     previews: bool = setting(
-        "Whether the file browser shows what is in models and Parquet files. Nothing in them is"
-        " executed.",
+        "Whether the file browser shows what is in Parquet files. Nothing in them is executed.",
         default=True,
     )
 

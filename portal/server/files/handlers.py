@@ -154,7 +154,7 @@ class ArchiveHandler(JupyterHandler):
 
 
 class PreviewHandler(APIHandler):
-    """What is in a model or table."""
+    """What is in a table."""
 
     auth_resource = "contents"
 

@@ -106,7 +106,7 @@ class S3FilesHandler(JupyterHandler):
 
 
 class S3PreviewHandler(APIHandler):
-    """What is in a model or table of S3."""
+    """What is in a table of S3."""
 
     auth_resource = "contents"
 

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from portal.server.errors import PreviewError, S3NotFoundError
-from portal.server.files.preview import Preview, preview
+from portal.server.files.preview import Preview, check_kind, preview
 from portal.server.s3.store import Store
 
 _MIB = 1024 * 1024
@@ -24,6 +24,7 @@ def preview_object(store: Store, bucket: str, key: str) -> Preview:
     entry = store.look(bucket, key) if key else None
     if entry is None:
         raise S3NotFoundError("This file is not there any more. Reload the list.")
+    check_kind(entry.name)
     if (entry.size_bytes or 0) > _MOST_BYTES:
         raise PreviewError(
             f"{entry.name} has {(entry.size_bytes or 0) // _MIB} MiB, and files of S3 with up to"
