@@ -18,6 +18,10 @@ _REQUEUED = (
     "Slurm took the session's job off its node and put it back into the queue, which ended its "
     "notebook server and kernels."
 )
+_SECOND_SERVER = (
+    "A second notebook server reported to the hub as this session's, as one does when Slurm starts "
+    "its job again. The first one and its kernels were ended."
+)
 _START_NEW = "Start a new session; your saved files are kept."
 
 
@@ -63,6 +67,12 @@ class SessionEnd:
     def of_requeue(cls, job_id: int) -> SessionEnd:
         """Return the ending, now, of a session whose job Slurm has put back into the queue."""
         error = JobEndedError(f"{_REQUEUED} {_START_NEW}", next_step=_START_NEW, job_id=job_id)
+        return cls(at=time.time(), error=error)
+
+    @classmethod
+    def of_second_server(cls, job_id: int) -> SessionEnd:
+        """Return the ending, now, of a session for which another server has reported."""
+        error = JobEndedError(f"{_SECOND_SERVER} {_START_NEW}", next_step=_START_NEW, job_id=job_id)
         return cls(at=time.time(), error=error)
 
     @classmethod

@@ -77,6 +77,7 @@ class SessionJob:
         self._deadline: float | None = None
         self._run = RunOfJob()
         self._is_requeued = self._is_missing = False
+        self._why_lost = SessionEnd.of_requeue
         if session.job_id:
             self._begin_watch(is_hot=not session.is_ready)
 
@@ -153,10 +154,11 @@ class SessionJob:
             SQLAlchemyError: If it cannot be saved; the server reports it again.
         """
         session = self.session
-        # A server that did not get the hub's answer reports the same again. On another port it is
-        # that of another run: the job was put back into the queue while no hub looked.
+        # A server that did not get the hub's answer reports the same again. Another one is mostly
+        # that of another run, after the job was put back into the queue while no hub looked.
         is_same = (session.port, session.certificate) in {(0, ""), (port, certificate)}
         if session.is_ready and not is_same:
+            self._why_lost = SessionEnd.of_second_server
             self._lose_server()
             self._on_state()
             return False
@@ -233,7 +235,7 @@ class SessionJob:
     async def _read_session_end(self) -> SessionEnd:
         if self._is_requeued:
             await self._cancel_next_run()
-            ending = SessionEnd.of_requeue(self.session.job_id)
+            ending = self._why_lost(self.session.job_id)
         else:
             ending = await self._explain()
         self._log.warning("Job %d of %s: %s", self.session.job_id, self.session.user, ending.error)

@@ -412,6 +412,9 @@ async def test_another_run_of_a_used_session_ends_it(setting: Setting) -> None:
 
     assert setting.job.is_over
     assert setting.n_ends >= 1
+    ending = await setting.job.read_session_end()
+    assert "A second notebook server reported" in ending.error.message
+    assert "took the session's job off its node" not in ending.error.message
 
 
 @pytest.mark.parametrize("is_cancelled", [True, False])
