@@ -16,6 +16,10 @@ _NAME_AND_VALUE = re.compile(
     r"(?<![\w.-])(?P<name>[\w.-]+)(?P<between>[\"']?\s*[=:]\s*)"
     r"(?:\"[^\"\n]*\"|'[^'\n]*'|[\"']?[^\s\"'&;,]+)"
 )
+# An option of a command and the word after it, unless that is the next option.
+_OPTION_AND_VALUE = re.compile(
+    r"(?<![\w-])(?P<name>--?[\w-]+)(?P<between>[ \t]+)(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s\"'-]\S*)"
+)
 _SECRETS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -25,6 +29,11 @@ _SECRETS = tuple(
         r"(?P<kept>\bcookie\s*:\s*)(?P<secret>.+)",
         # A password inside an address.
         r"(?P<kept>(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*://[^\s/:@]*:)(?P<secret>[^\s/@]+)(?=@)",
+        # Tokens that say whose they are: OpenAI, GitHub, GitLab, Hugging Face, Slack, Docker, PyPI.
+        r"(?P<kept>)(?P<secret>(?<![\w-])(?:sk|gh[oprsu]|github_pat|glpat|hf|xox[a-z]|dckr_pat|pypi)"
+        r"[-_][\w-]{16,})",
+        # JSON Web Tokens.
+        r"(?P<kept>)(?P<secret>(?<![\w-])eyJ[\w-]+\.[\w-]+\.[\w-]*)",
         # JupyterHub's own tokens are 32 hexadecimal digits (jupyterhub.utils.new_token, 6.1).
         r"(?P<kept>)(?P<secret>\b[0-9a-f]{32,}\b)",
     )
@@ -64,6 +73,7 @@ def redact(text: str, *, secrets: Iterable[str] = ()) -> str:
         text = text.replace(secret, REMOVED)
     for pattern in _SECRETS:
         text = pattern.sub(lambda match: match["kept"] + REMOVED, text)
+    text = _OPTION_AND_VALUE.sub(_without_secret_value, text)
     return _NAME_AND_VALUE.sub(_without_secret_value, text)
 
 

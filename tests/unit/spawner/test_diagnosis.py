@@ -303,6 +303,14 @@ TOKEN = "8f14e45fceea467abb2ad4c5a3ac5f1e"  # made up
         f"the token is {TOKEN}.",
         f'DB_PASSWORD="correct {TOKEN[:12]} horse {TOKEN}"',
         f"my_secret: '{TOKEN}",
+        f"psql --host db --password {TOKEN[:15]} --quiet",
+        f"mysql --db-password '{TOKEN[:15]} horse'",
+        f"huggingface-cli login --token\t{TOKEN[:15]}",
+        *(
+            f"login with {prefix}{TOKEN[:30]}x"
+            for prefix in ("sk-", "sk-proj-", "ghp_", "github_pat_", "glpat-", "hf_", "xoxb-")
+        ),
+        f"eyJ{TOKEN[:15]}.{TOKEN[:15]}.{TOKEN[:15]}",
     ],
 )
 def test_no_token_is_shown(line: str) -> None:
@@ -339,7 +347,7 @@ def test_endless_lines_and_control_characters_do_not_reach_the_page() -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["x", "a-", "token", "token ", "a://b:", "'", "0", "a=", "\x1b]", " "]
+    "unit", ["x", "a-", "token", "token ", "a://b:", "'", "0", "a=", "\x1b]", " ", "--a ", "sk-", "eyJ."]
 )
 def test_a_log_that_repeats_one_thing_does_not_keep_the_hub_busy(unit: str) -> None:
     start_s = time.process_time()
