@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,16 @@ def test_a_workflow_runs_suites_that_exist(path: Path) -> None:
 
     assert named or path.stem == "advisories"
     assert named - {*BY_NAME, *TIERS, "$SUITE"} == set()
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_workflow_runs_actions_of_one_commit_each(path: Path) -> None:
+    steps = [step for job in read(path)["jobs"].values() for step in job["steps"]]
+    used = [step["uses"] for step in steps if "uses" in step]
+
+    # A tag may name another commit tomorrow.
+    assert used
+    assert [one for one in used if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", one)] == []
 
 
 def test_the_hooks_of_pre_commit_run_suites_that_exist() -> None:
