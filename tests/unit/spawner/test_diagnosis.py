@@ -347,7 +347,8 @@ def test_endless_lines_and_control_characters_do_not_reach_the_page() -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["x", "a-", "token", "token ", "a://b:", "'", "0", "a=", "\x1b]", " ", "--a ", "sk-", "eyJ."]
+    "unit",
+    ["x", "a-", "token", "token ", "a://b:", "'", "0", "a=", "\x1b]", " ", "--a ", "sk-", "eyJ."],
 )
 def test_a_log_that_repeats_one_thing_does_not_keep_the_hub_busy(unit: str) -> None:
     start_s = time.process_time()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.one_machine import name_service, packages, storage
+from deploy.one_machine import controller, name_service, packages, removal, storage
 from deploy.one_machine.errors import DeployError
 from deploy.one_machine.layout import MARK
 
@@ -67,6 +67,22 @@ def test_shared_storage_of_the_site_stays(isilon: Path) -> None:
     storage.remove_storage()
 
     assert list(isilon.iterdir()) == []
+
+
+def test_only_the_configuration_of_slurm_that_was_made_here_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(removal, "SLURM_DIR", tmp_path)
+    for name in controller.CONFIGURATION:
+        (tmp_path / name).write_text(f"# {MARK}\nClusterName=demo\n")
+    foreign = tmp_path / controller.CONFIGURATION[0]
+    foreign.write_text("ClusterName=of-the-site\n")
+    (tmp_path / "topology.conf").write_text("of the site")
+
+    removal.remove_slurm_configuration()
+
+    assert foreign.read_text() == "ClusterName=of-the-site\n"
+    assert sorted(tmp_path.iterdir()) == sorted([foreign, tmp_path / "topology.conf"])
 
 
 def test_only_packages_that_will_be_installed_get_answers() -> None:

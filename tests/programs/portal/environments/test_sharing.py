@@ -47,10 +47,12 @@ def as_nobody(*argv: str | Path, **environ: str) -> subprocess.CompletedProcess[
     )
 
 
+# Where each user has a group of their own, what they make is writable for it.
+@pytest.mark.parametrize("umask", [0o077, 0o002])
 def test_the_group_of_the_folder_uses_what_is_shared_also_after_an_update(
-    project: Path, capfd: pytest.CaptureFixture[str]
+    project: Path, capfd: pytest.CaptureFixture[str], umask: int
 ) -> None:
-    mask = os.umask(0o077)
+    mask = os.umask(umask)
     try:
         assert environments("new", "mine", "--share", "--folder", project, "tiny") == 0
         assert environments("update", "mine", "other") == 0
@@ -64,8 +66,12 @@ def test_the_group_of_the_folder_uses_what_is_shared_also_after_an_update(
     said = capfd.readouterr().out
     assert f"Others in the group nogroup take it with: dsportal environments add {folder}" in said
     assert "cannot enter" not in said
-    assert folder.stat().st_mode & 0o077 == 0o050
-    assert (folder / locked.LOCK).stat().st_mode & 0o077 == 0o040
+    assert folder.stat().st_mode & 0o070 == 0o050
+    assert (folder / locked.LOCK).stat().st_mode & 0o070 == 0o040
+    paths = [folder, *folder.rglob("*")]
+    assert [one for one in paths if not one.is_symlink() and one.stat().st_mode & 0o022] == []
+    if umask == 0o077:
+        assert not folder.stat().st_mode & 0o007
 
 
 def test_another_member_of_the_group_takes_it_by_its_path(project: Path) -> None:
