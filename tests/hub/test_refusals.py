@@ -5,11 +5,14 @@ from __future__ import annotations
 import http.client
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import requests
 
 from tests.hub.private_hub import Browser, PrivateHub
+from tests.hub.test_overview import words
+from tests.support.eventually import eventually
 
 PATHS = [
     *("/hub/login", "/hub/api", "/hub/api/users", "/hub/health", "/hub/no-such-page", "/"),
@@ -141,3 +144,28 @@ def test_control_characters_of_an_address_do_not_reach_the_log(ada: Browser) -> 
     lines = [line for line in text.split("\n") if "ConfigProxy" not in line]
     assert any("x1b[31m" in line and "marked" in line for line in lines)
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", "\n".join(lines))
+
+
+def test_of_several_starts_at_once_one_starts_and_the_others_are_told(
+    ada: Browser, hub: PrivateHub
+) -> None:
+    headers = {"X-XSRFToken": ada.xsrf(), "Referer": f"{hub.url}/hub/home"}
+
+    def start(_: int) -> requests.Response:
+        url = f"{hub.url}/hub/api/users/ada/server"
+        return requests.post(
+            url, json={"gpus": 1}, headers=headers, cookies=ada.http.cookies, timeout=60
+        )
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(start, range(8)))
+
+    statuses = {answer.status_code for answer in answers}
+    assert statuses & {201, 202}
+    assert statuses <= {201, 202, 409}, [answer.text for answer in answers]
+    for answer in answers:
+        assert answer.status_code != 409 or "Another request" in answer.json()["message"]
+    hub.set_cluster(step=99)
+    eventually(lambda: "Running" in words(ada.get("/hub/home")), timeout_s=30)
+    ada.stop("ada")
+    eventually(lambda: "Not running" in words(ada.get("/hub/home")), timeout_s=30)

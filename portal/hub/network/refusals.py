@@ -37,7 +37,11 @@ class RootHandler(RootAPIHandler):
 
 
 class StartHandler(UserServerAPIHandler):
-    """Starts a session. JupyterHub's own handler takes an empty list for no options."""
+    """Starts a session.
+
+    JupyterHub's own handler takes an empty list for no options, and fails if another request is
+    faster by a moment.
+    """
 
     def get_server_json_body(self) -> dict[str, Any]:
         """Return JupyterHub's form of the body.
@@ -52,6 +56,26 @@ class StartHandler(UserServerAPIHandler):
             )
         model: dict[str, Any] = super().get_server_json_body()
         return model
+
+    async def spawn_single_user(
+        self, user: Any, server_name: str = "", *arguments: Any, **options: Any
+    ) -> None:
+        """Start the session.
+
+        Raises:
+            HTTPError: 409 if another request is about to start or stop it.
+            RuntimeError: If JupyterHub fails.
+        """
+        try:
+            await super().spawn_single_user(user, server_name, *arguments, **options)
+        except RuntimeError as error:
+            if not user.spawners[server_name].pending:
+                raise
+            raise HTTPError(
+                409,
+                "Another request has just begun to start or stop this session. Ask how far it is at"
+                f" {self.request.path.removesuffix('/')}/progress, or send this again later.",
+            ) from error
 
 
 class GoneHandler(APIHandler):
