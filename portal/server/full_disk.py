@@ -108,6 +108,9 @@ def _explained(original: Any) -> Any:
         try:
             return await original(model, path)
         except (HTTPError, OSError) as error:
+            if any(isinstance(cause, IsADirectoryError) for cause in _causes(error)):
+                where = f"{path} is" if path.strip("/") else "This is"
+                raise HTTPError(400, f"{where} a folder. Save to a file in it.") from error
             if not any(_is_full(cause) for cause in _causes(error)):
                 raise
             raise HTTPError(507, describe_full(path), reason="Insufficient Storage") from error

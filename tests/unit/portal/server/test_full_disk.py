@@ -51,11 +51,14 @@ def test_what_cannot_be_read_is_not_trusted(store: PatientSignatureStore) -> Non
     [
         (OSError(errno.ENOSPC, "No space left on device"), 507),
         (OSError(errno.EDQUOT, "Disk quota exceeded"), 507),
+        (IsADirectoryError(errno.EISDIR, "Is a directory"), 400),
         (PermissionError(errno.EACCES, "Permission denied"), 500),
         (sqlite3.OperationalError("database is locked"), 500),
     ],
 )
-async def test_only_a_full_disk_is_told_as_one(cause: Exception, status: int) -> None:
+async def test_a_full_disk_and_a_folder_are_told_and_nothing_else_is(
+    cause: Exception, status: int
+) -> None:
     async def save(model: dict[str, Any], path: str) -> None:
         raise HTTPError(500, "Unexpected error while saving file") from cause
 
