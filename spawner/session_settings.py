@@ -40,6 +40,8 @@ class SessionSettings:
 
     Attributes:
         site_name: Name of the portal that users read.
+        extensions_on: Server extensions that run, whatever a file of the user's says.
+        extensions_off: Server extensions that do not, likewise.
         port_min: Lowest port for the notebook server; 1024 is the lowest that needs no rights.
         port_max: Highest such port.
         any_port: Whether another port will do if none of these is free.
@@ -85,6 +87,8 @@ class SessionSettings:
     """
 
     site_name: str = ""
+    extensions_on: tuple[str, ...] = ()
+    extensions_off: tuple[str, ...] = ()
     port_min: int = 1024
     port_max: int = 65535
     any_port: bool = False

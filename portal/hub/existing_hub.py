@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from jupyterhub.app import JupyterHub
+from jupyterhub.handlers import default_handlers
 from traitlets.config.loader import LazyConfigValue
 
 from portal.hub import start_check
@@ -54,9 +55,9 @@ def add_spawner(c: Any, traits: Mapping[str, Any]) -> None:
     folders = [str(folder) for folder in OWN_TEMPLATES]
     hub.template_paths = _with_more(hub.get("template_paths"), folders)
     routes = [static_route(), handlers.choices_route(), stop_route()]
-    own = _with_more(hub.get("extra_handlers"), [])
-    named = {route[0] for route in own}
-    hub.extra_handlers = [*own, *(route for route in routes if route[0] not in named)]
+    named = {route[0] for route in _with_more(hub.get("extra_handlers"), [])}
+    # JupyterHub calls its setting extra_handlers deprecated, in the log of each start.
+    default_handlers[:] = _with_more(default_handlers, [r for r in routes if r[0] not in named])
     hub.template_vars = _template_vars() | _plain(hub.get("template_vars"), {})
     # Before JupyterHub collects its routes and takes up its sessions.
     handlers.register()

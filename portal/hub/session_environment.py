@@ -8,6 +8,14 @@ from portal.hub.settings.loader import Settings
 from spawner.amounts import SECONDS_PER_MINUTE
 from spawner.session_settings import SessionSettings, Tool
 
+# What jupyter_server_proxy routes leads to every port of the node, whoever listens. nbgitpuller
+# fetches unasked whatever a link names. The others watch files for tools that sessions have only
+# where the portal's own extension loads them.
+EXTENSIONS_OFF = (
+    *("jupyter_server_proxy", "nbgitpuller", "nbdime"),
+    *("jupyter_server_fileid", "jupyter_server_ydoc"),
+)
+
 
 def session_settings(settings: Settings) -> SessionSettings:
     """Return what the portal's own programs in a session read; the spawner adds the ports."""
@@ -15,6 +23,8 @@ def session_settings(settings: Settings) -> SessionSettings:
     environments = settings.environments
     return SessionSettings(
         site_name=settings.site.name,
+        extensions_on=("portal.server",),
+        extensions_off=(*EXTENSIONS_OFF, *(() if settings.git.enabled else ("jupyterlab_git",))),
         log_mib=resources.log_mib,
         cores_per_gpu=resources.cores_per_gpu,
         memory_mib_per_gpu=resources.memory_mib_per_gpu,

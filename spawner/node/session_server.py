@@ -87,14 +87,12 @@ def prepare_server(sock: socket.socket) -> Callable[[], None]:
 
         def find_server_extensions(self) -> None:
             super().find_server_extensions()
-            # A file in the user's home could switch them on again. The routes of the first lead to
-            # every port of the node, whoever listens; those of the second fetch whatever a link
-            # names, unasked.
+            # A file in the user's home could say otherwise.
             found: dict[str, bool] = self.jpserver_extensions  # type: ignore[has-type]
-            off = {"jupyter_server_proxy": False, "nbgitpuller": False}
-            if not read_settings(os.environ).git:
-                off["jupyterlab_git"] = False
-            self.jpserver_extensions = {**found, **off}
+            told = read_settings(os.environ)
+            on, off = told.extensions_on, told.extensions_off
+            decided = {**dict.fromkeys(off, False), **dict.fromkeys(on, True)}
+            self.jpserver_extensions = {**found, **decided}
 
         def _find_http_port(self) -> None:
             """Keep the port that is taken; Jupyter would look for a free one."""

@@ -25,6 +25,10 @@ from tests.support.eventually import eventually
 
 LAUNCHER = "/opt/data-scientist-portal/libexec/dsportal-launcher"
 SESSION_TIMEOUT_S = 180
+# What many a site has for links to courses, web tools and comparisons of notebooks. A session
+# answers another status than 404 where they are loaded.
+OF_THE_SITE = ("nbgitpuller", "jupyter-server-proxy", "nbdime", "jupyterlab-git")
+ROUTES = ("git-pull", "proxy/1/", "nbdime/api/isgit", "git/settings")
 
 
 @pytest.fixture(scope="module")
@@ -52,12 +56,11 @@ def hub(request: pytest.FixtureRequest, machine: Machine, wheel: Path) -> Iterat
     copy = f"{layout.SOFTWARE_DIR}/{wheel.name}"
     (machine.root / copy.lstrip("/")).write_bytes(wheel.read_bytes())
     make_environment(machine, f"{folder}/venv", version, "batchspawner")
-    make_environment(machine, notebooks, version, "batchspawner", "jupyterlab")
+    make_environment(machine, notebooks, version, "batchspawner", "jupyterlab", *OF_THE_SITE)
     values = {
         "/srv/jupyterhub": folder,
         "/shared/notebooks": notebooks,
-        "data-scientist-portal[spawner]": f"{copy}[spawner]",
-        "data-scientist-portal[session]": f"{copy}[session]",
+        "./data_scientist_portal-0.1.0-py3-none-any.whl": copy,
         "users": layout.UNIX_GROUP,
         "gpu": "volta",
     }
@@ -167,6 +170,13 @@ def test_the_form_starts_a_session_with_its_gpus(hub: OwnHub) -> None:
     assert (user, state) == ("ada", "RUNNING")
     assert name.startswith("dsportal-")
     assert gpus.endswith("gpu:2")
+
+
+@pytest.mark.parametrize("path", ROUTES)
+def test_extensions_of_the_sites_jupyter_work_in_a_session(hub: OwnHub, path: str) -> None:
+    status, page = hub.fetch(f"/user/ada/{path}", user="ada")
+
+    assert status not in {0, 404}, page
 
 
 def test_a_session_outlives_a_restart_of_the_hub(hub: OwnHub) -> None:

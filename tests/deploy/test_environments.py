@@ -201,9 +201,6 @@ def test_several_people_in_a_document_are_off_unless_a_session_is_shared() -> No
     assert {"@jupyter/collaboration-extension", "@jupyter/docprovider-extension"} <= {
         *page["disabledExtensions"]
     }
-    config = SERVER / "etc/jupyter/jupyter_server_config.d/portal.json"
-    extensions = json.loads(config.read_text())["ServerApp"]["jpserver_extensions"]
-    assert extensions["jupyter_server_ydoc"] is extensions["jupyter_server_fileid"] is False
 
 
 def test_the_buttons_of_the_portal_are_known_to_jupyterlab() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import requests
 
+from portal.hub.session_environment import EXTENSIONS_OFF
 from tests.support.eventually import eventually
 
 CHECKOUT = Path(__file__).parents[2]
@@ -57,7 +58,8 @@ class NotebookServer:
             "PORTAL_SETTINGS": json.dumps(settings),
         }
         command = [*argv, "--allow-root", "--no-browser", "--ServerApp.port=0"]
-        command += [f"--ServerApp.jpserver_extensions={dict.fromkeys(extensions, True)}"]
+        decided = {**dict.fromkeys(EXTENSIONS_OFF, False), **dict.fromkeys(extensions, True)}
+        command += [f"--ServerApp.jpserver_extensions={decided}"]
         command += [f"--ServerApp.root_dir={self.root}", f"--IdentityProvider.token={TOKEN}"]
         command += ["--ServerApp.base_url=/user/ada/", *options]
         self.log_path = folder / "server.log"

@@ -19,7 +19,9 @@ GUIDES = (
     *(f"docs/{name}.md" for name in ("users", "gallery", "frameworks", "reasons")),
     "docs/images",
 )
+PICTURES = "docs/images"
 TEMPLATES = "notebook_templates"
+LABEXTENSION = "data-scientist-portal"
 ACTIVATE = "portal/environments/activate.sh"
 INHERITED = "portal/launch/task/inherited.py"
 SLURM_PROGRAMS = ("salloc", "sbatch", "srun")
@@ -67,6 +69,9 @@ def install_package(plan: Plan, log: IO[str]) -> None:
     if plan.environment("server").is_dir():
         offer_commands(plan.environment("server"))
         offer_library(plan.environment("server"))
+        offer_labextension(plan)
+    if plan.environment("hub").is_dir():
+        offer_pictures(plan)
 
 
 def offer_commands(server: Path) -> None:
@@ -94,6 +99,31 @@ def isolate_commands(environment: Path) -> None:
         first, _, rest = path.read_text(encoding="utf-8").partition("\n")
         if path.name in COMMANDS and first.endswith("/python"):
             path.write_text(f"{first} -I\n{rest}", encoding="utf-8")
+
+
+def offer_labextension(plan: Plan) -> None:
+    """Put what JupyterLab of the portal's sessions shows where JupyterLab looks for it.
+
+    It is in no wheel: installed into a site's own environment, that changes nothing of its Jupyter.
+    """
+    sources, share = plan.source_dir / "portal/server", plan.environment("server") / "share/jupyter"
+    new = plan.environment("server") / "labextension.new"
+    shutil.rmtree(new, ignore_errors=True)
+    shutil.copytree(sources / "labextension", new)
+    (share / "labextensions").mkdir(parents=True, exist_ok=True)
+    replace_folder(share / "labextensions" / LABEXTENSION, new)
+    settings = share / "lab/settings/overrides.d"
+    settings.mkdir(parents=True, exist_ok=True)
+    shutil.copy(sources / "lab_settings" / f"{LABEXTENSION}.json", settings)
+
+
+def offer_pictures(plan: Plan) -> None:
+    """Put the pictures of the guides beside the guides that the hub shows; nodes need none."""
+    (guides,) = plan.environment("hub").glob("lib/python3*/site-packages/portal/hub/guides")
+    new = guides / "images.new"
+    shutil.rmtree(new, ignore_errors=True)
+    shutil.copytree(plan.source_dir / PICTURES, new)
+    replace_folder(guides / "images", new)
 
 
 def offer_library(server: Path) -> None:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
-from typing import Any
 
 from portal.hub.settings.hub import HubSettings
 from portal.hub.settings.site import LoginSettings
@@ -203,28 +202,6 @@ def assess_listeners(listeners: Sequence[Listener], hub: HubSettings) -> list[Fi
 
 def _listens_everywhere(listeners: Sequence[Listener], port: int) -> bool:
     return any(one.port == port and one.address.is_unspecified for one in listeners)
-
-
-def assess_proxy_route(configurations: Sequence[Mapping[str, Any]]) -> Finding:
-    """Return whether sessions route to every port of their node.
-
-    Args:
-        configurations: Configurations of the notebook server; later ones override earlier ones.
-
-    Returns:
-        A warning if jupyter-server-proxy's own routes are on.
-    """
-    extensions: dict[str, bool] = {}
-    for configuration in configurations:
-        extensions |= configuration.get("ServerApp", {}).get("jpserver_extensions", {})
-    if extensions.get("jupyter_server_proxy"):
-        return warning(
-            "sessions have jupyter-server-proxy's own routes: /proxy/PORT leads to whoever listens"
-            " on that port of the node, with the user's cookies.",
-            "Switch jupyter_server_proxy off among jpserver_extensions of the sessions'"
-            " environment.",
-        )
-    return ok("sessions lead to no ports of other users.")
 
 
 def assess_leaving(login: LoginSettings) -> Finding:

@@ -10,7 +10,6 @@ import socket
 import ssl
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from portal.hub.admin.tokens import OPERATOR, read_token
@@ -23,7 +22,6 @@ from portal.site.checks.hardening import (
     assess_listeners,
     assess_login_page,
     assess_modes,
-    assess_proxy_route,
     assess_seen_address,
     parse_listeners,
 )
@@ -38,12 +36,11 @@ _TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 
 
 async def check_hardening(settings: Settings) -> list[Finding]:
-    """Check front end, files, ports, sessions' routes and the recheck of accounts."""
+    """Check front end, files, ports and the recheck of accounts."""
     looks: list[Callable[[], list[Finding]]] = [
         lambda: probe_front_end(settings.hub),
         lambda: assess_modes(private_file_modes(settings.hub)),
         lambda: probe_listeners(settings.hub),
-        lambda: [probe_proxy_route(settings.environments.server)],
         lambda: [assess_leaving(settings.login)],
     ]
     found = await asyncio.gather(*(in_thread(look) for look in looks))
@@ -105,30 +102,6 @@ def probe_listeners(hub: HubSettings) -> list[Finding]:
     """Check who listens for connections on this host."""
     tables = [table.read_text(encoding="ascii") for table in _TABLES if table.exists()]
     return assess_listeners([one for table in tables for one in parse_listeners(table)], hub)
-
-
-def probe_proxy_route(environment: Path) -> Finding:
-    """Check the configuration of the sessions' notebook servers.
-
-    `environment` is the environment that they run in.
-
-    Source:
-        jupyter_server 2.21, config_manager: files of the folder in their order, then the file.
-    """
-    folder = environment / "etc/jupyter"
-    paths = [
-        *sorted((folder / "jupyter_server_config.d").glob("*.json")),
-        folder / "jupyter_server_config.json",
-    ]
-    found: list[dict[str, Any]] = [
-        json.loads(path.read_text(encoding="utf-8")) for path in paths if path.exists()
-    ]
-    if not found:
-        return skipped(
-            f"{folder} has no configuration of notebook servers on this host.",
-            "Check the environment named by server in [environments] on a node.",
-        )
-    return assess_proxy_route(found)
 
 
 def _seen_address(hub: HubSettings, token: str, *, forged: str = "") -> tuple[str, str]:

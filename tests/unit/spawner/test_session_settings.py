@@ -12,6 +12,8 @@ from spawner.session_settings import VARIABLE, SessionSettings, Tool, read_setti
 
 ALL = SessionSettings(
     site_name="GPU Cluster",
+    extensions_on=("portal.server",),
+    extensions_off=("nbdime",),
     port_min=30000,
     port_max=30009,
     any_port=True,

@@ -13,6 +13,7 @@ from traitlets.config import Config
 
 from portal.hub.apply import apply_settings
 from portal.hub.pages.base import STATIC_DIR, TEMPLATES_DIR, PortalView
+from portal.hub.session_environment import EXTENSIONS_OFF
 from portal.hub.settings.loader import Settings
 from portal.hub.settings.site import SiteSettings
 from spawner.session_settings import SessionSettings, Tool
@@ -134,6 +135,8 @@ def test_the_programs_of_a_session_are_told_the_sites_settings(
 
     assert config.SlurmGPUSpawner.session_settings == SessionSettings(
         site_name="Data Scientist Portal",
+        extensions_on=("portal.server",),
+        extensions_off=EXTENSIONS_OFF,
         log_mib=20,
         cores_per_gpu=8,
         memory_mib_per_gpu=49152,

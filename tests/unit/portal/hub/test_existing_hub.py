@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader
 from jupyterhub.app import JupyterHub
+from jupyterhub.handlers import default_handlers
 from tornado.web import RequestHandler
 from traitlets.config import Config
 
@@ -46,12 +47,21 @@ def test_what_the_hub_has_stays_and_comes_first(c: Config) -> None:
         assert hub[name] == before.JupyterHub[name]
     assert c.Authenticator == before.Authenticator
     assert hub.template_paths == ["/srv/templates", *map(str, OWN_TEMPLATES)]
-    assert hub.extra_handlers[0] == (r"/own", OwnHandler)
-    assert len(hub.extra_handlers) == 4
+    assert hub.extra_handlers == [(r"/own", OwnHandler)]
     assert hub.template_vars["announcement"] == "hello"
     assert hub.template_vars["describe_start"] == "ours"
     assert hub.spawner_class == "slurm-gpu"
     assert callable(c.SlurmGPUSpawner.options_form)
+
+
+def test_its_pages_have_routes_without_a_setting_that_jupyterhub_calls_deprecated() -> None:
+    config = Config()
+
+    spawner.configure(config)
+
+    assert "extra_handlers" not in config.JupyterHub
+    patterns = [route[0] for route in default_handlers]
+    assert len([pattern for pattern in patterns if "portal/static" in pattern]) == 1
 
 
 def test_a_second_call_changes_nothing(c: Config) -> None:
@@ -75,7 +85,6 @@ def test_what_a_file_has_only_appended_to_is_kept() -> None:
 
     assert config.JupyterHub.template_paths[0] == "/srv/templates"
     assert config.JupyterHub.template_vars["announcement"] == "hello"
-    assert "extra_handlers" in config.JupyterHub
 
 
 def test_a_class_and_a_form_of_the_sites_own_are_kept(c: Config) -> None:

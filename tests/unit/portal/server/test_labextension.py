@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import configparser
 import json
 from pathlib import Path
 from typing import Any
@@ -23,29 +22,6 @@ def test_the_entry_that_jupyterlab_loads_is_there(
     metadata: dict[str, Any],
 ) -> None:
     assert (BUILT / metadata["jupyterlab"]["_build"]["load"]).is_file()
-
-
-def test_every_built_file_goes_where_jupyterlab_looks() -> None:
-    checkout = PORTAL_SERVER.parents[1]
-    setup = configparser.ConfigParser()
-    # Folders are keys, and their case counts.
-    setup.optionxform = str  # type: ignore[assignment,method-assign]
-    setup.read(checkout / "setup.cfg")
-    targets = setup["options.data_files"]
-    shipped = {
-        path: target / path.name
-        for target in map(Path, targets)
-        for pattern in targets[str(target)].split()
-        for path in checkout.glob(pattern)
-    }
-
-    built = {path for path in BUILT.rglob("*") if path.is_file()}
-
-    assert len(built) >= 4
-    home = Path("share/jupyter/labextensions/data-scientist-portal")
-    assert {path: shipped.get(path) for path in built} == {
-        path: home / path.relative_to(BUILT) for path in built
-    }
 
 
 def test_no_registry_is_named() -> None:

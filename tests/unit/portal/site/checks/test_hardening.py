@@ -25,7 +25,6 @@ from portal.site.checks.hardening import (
     assess_listeners,
     assess_login_page,
     assess_modes,
-    assess_proxy_route,
     assess_seen_address,
     parse_listeners,
 )
@@ -148,14 +147,6 @@ def test_what_more_networks_reach_than_need_it_is_told(
 
     assert finding.grade is grade
     assert said in finding.sentence
-
-
-def test_a_later_configuration_switches_the_route_to_foreign_ports_off() -> None:
-    on = {"ServerApp": {"jpserver_extensions": {"jupyter_server_proxy": True}}}
-    off = {"ServerApp": {"jpserver_extensions": {"jupyter_server_proxy": False}}}
-
-    assert assess_proxy_route([on, {}]).grade is Grade.WARNING
-    assert assess_proxy_route([on, off]).grade is Grade.OK
 
 
 def test_a_directory_that_is_asked_only_once_is_told(settings: Settings) -> None:
