@@ -12,6 +12,7 @@ from spawner.amounts import count, format_duration
 from spawner.errors import OptionsError
 from spawner.options.limits import Limits
 from spawner.options.option_table import OPTIONS, plain_options
+from spawner.slurm.names import is_name
 from spawner.slurm.resources import Resources, ResourcesPerGpu
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,6}", re.ASCII)
 _HOURS = re.compile(r"[0-9]{1,5}(?:\.[0-9]{1,4})?", re.ASCII)
-# A partition, account, QOS, reservation or GPU type; MIG profiles have dots ("1g.5gb").
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", re.ASCII)
 # Longer text is cut before it is shown back.
 _SHOWN_LENGTH = 40
 
@@ -246,11 +245,11 @@ def _parse_name(mapping: Mapping[str, object], key: str) -> str | None:
     value = _only(mapping, key)
     if value is None:
         return None
-    if isinstance(value, str) and _NAME.fullmatch(value):
+    if isinstance(value, str) and is_name(value):
         return value
     raise OptionsError(
-        f"{_label(key)} was given as {_shown(value)}, which is not a name that Slurm allows. "
-        "Use at most 64 letters, digits, dots, dashes and underscores."
+        f"{_label(key)} was given as {_shown(value)}, which is not one name. "
+        "Give a name without commas and control characters that does not begin with a dash."
     )
 
 

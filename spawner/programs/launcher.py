@@ -41,9 +41,13 @@ SQUEUE_FIELDS = "%U|%j"  # uid and name of a job
 
 # Options of sbatch of a job, by the form of their values; none that starts programs or names files.
 _OPTIONS_BY_FORM = {
+    # Names as Slurm lists them, or several.
+    r"[^-\x00-\x1f\x7f][^\x00-\x1f\x7f]*": (
+        "account clusters gpus-per-node gres mcs-label partition qos reservation wckey"
+    ),
     r"[A-Za-z0-9_][A-Za-z0-9_.,:+-]*": (
-        "account clusters cpu-freq gpu-bind gpu-freq gpus-per-node gres gres-flags hint job-name "
-        "mail-type mcs-label mem-bind network partition power profile qos reservation wckey"
+        "cpu-freq gpu-bind gpu-freq gres-flags hint job-name mail-type mem-bind network power "
+        "profile"
     ),
     r"[0-9]+": "cpus-per-gpu cpus-per-task priority threads-per-core",
     r"[0-9]+[KMGT]?": "mem mem-per-cpu mem-per-gpu tmp",

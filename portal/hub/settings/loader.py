@@ -52,11 +52,10 @@ from portal.hub.settings.tools import (
 )
 from portal.hub.settings.traffic import TrafficSettings
 from spawner.errors import SettingsError
+from spawner.slurm.names import is_name
 
 DEFAULT_SETTINGS_PATH = Path("/etc/data-scientist-portal/portal.toml")
 TOOL_NAME = re.compile(r"[a-z][a-z0-9-]{0,30}", re.ASCII)
-# No comma: in options of sbatch it makes a list of names.
-PARTITION_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,7 +229,7 @@ def _read_partitions(table: Any, path: Path) -> dict[str, PartitionSettings]:
             " that users may choose."
         )
     for name in table:
-        if not PARTITION_NAME.fullmatch(name):
+        if not is_name(name):
             raise SettingsError(f"[partitions.{name!r}] of {path} is not the name of a partition.")
     return {
         name: read_table(PartitionSettings, keys, where=f"[partitions.{name}] of {path}")

@@ -7,9 +7,8 @@ import re
 from urllib.parse import urlsplit
 
 from spawner.account_names import objection
+from spawner.slurm.names import is_name
 
-# No comma: in options of sbatch it makes a list of names.
-SLURM_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", re.ASCII)
 # No part begins with a dot: ".." would lead out of the path.
 BASE_URL = re.compile(r"/(?:[A-Za-z0-9][A-Za-z0-9._~-]*/)*")
 HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
@@ -175,8 +174,8 @@ def check_slurm_names(names: tuple[str, ...]) -> None:
         ValueError: With a sentence for the administrator.
     """
     for name in names:
-        if not SLURM_NAME.fullmatch(name):
-            raise ValueError(f"{name!r} is not a name in Slurm: letters, digits, '_', '.', '-'.")
+        if not is_name(name):
+            raise ValueError(f"{name!r} is not one name: no comma, no dash in front.")
 
 
 def check_folders(folders: tuple[str, ...]) -> None:

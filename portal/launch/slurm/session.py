@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..errors import SessionError
 
-# Names of partitions, accounts and QOS in Slurm; its "(null)" is no name.
-_NAME = re.compile(r"[A-Za-z0-9_.@+-]+", re.ASCII)
+_NO_NAME = "(null)"
 _NO_SESSION = (
     "This Python runs in no Slurm job, so there are no GPUs to start ranks on. Start a session in "
     "the portal and run the notebook there, or start it with srun or sbatch."
@@ -108,7 +106,7 @@ def read_session(
 
 
 def _name(text: str | None) -> str:
-    return text if text and _NAME.fullmatch(text) else ""
+    return text if text and text != _NO_NAME and text.isprintable() else ""
 
 
 def _number(name: str, text: str) -> int:
