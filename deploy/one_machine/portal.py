@@ -103,7 +103,7 @@ def render_settings(cluster: Cluster) -> str:
             "servers": [directory.ADDRESS],
             "tls": "starttls",
             "ca_certificates": str(LDAP_CA),
-            "user_dn_template": f"uid={{username}},{directory.PEOPLE}",
+            "user_dn_template": [f"uid={{username}},{directory.PEOPLE}"],
             "reader_dn": directory.READER,
             "account_filter": "(userPassword=*)",
             "allow_all": True,

@@ -233,7 +233,7 @@ def _apply_ldap(authenticator: Any, login: LoginSettings) -> None:
     authenticator.servers = list(login.servers)
     authenticator.tls_strategy = TLS_STRATEGIES[login.tls]
     authenticator.ca_certificates = str(login.ca_certificates)
-    authenticator.bind_dn_template = [login.user_dn_template]
+    authenticator.bind_dn_template = list(login.user_dn_template)
     authenticator.reader_dn = login.reader_dn
     authenticator.account_filter = login.account_filter
     authenticator.connect_timeout_s = login.connect_timeout_s

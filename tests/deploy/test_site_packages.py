@@ -26,7 +26,7 @@ address = "127.0.0.1"
 [login]
 servers = ["ldap://127.0.0.1"]
 ca_certificates = "/etc/ssl/certs/ca-certificates.crt"
-user_dn_template = "uid={{username}},dc=portal,dc=example"
+user_dn_template = ["uid={{username}},dc=portal,dc=example"]
 
 [environments]
 server = "{prefix}/current/environments/server"

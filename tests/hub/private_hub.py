@@ -63,7 +63,7 @@ enabled = true
 LDAP_LOGIN = """\
 servers = {servers}
 ca_certificates = "{ca}"
-user_dn_template = "uid={{username}},ou=people,{base}"
+user_dn_template = ["uid={{username}},ou=people,{base}"]
 allow_all = true
 """
 

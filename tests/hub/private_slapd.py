@@ -27,6 +27,7 @@ include /etc/ldap/schema/nis.schema
 include /etc/ldap/schema/inetorgperson.schema
 modulepath /usr/lib/ldap
 moduleload back_mdb
+moduleload ppolicy
 pidfile {folder}/slapd.pid
 TLSCACertificateFile {ca}
 TLSCertificateFile {certificate}
@@ -37,6 +38,9 @@ suffix "{base}"
 rootdn "{root}"
 rootpw "{password}"
 directory {folder}/db
+overlay ppolicy
+ppolicy_default "cn=policy,{base}"
+ppolicy_use_lockout
 access to attrs=userPassword by dn.exact="{reader}" =sd by anonymous auth by * none
 access to * by users read
 """
@@ -63,6 +67,42 @@ ou: people
 dn: ou=groups,{base}
 objectClass: organizationalUnit
 ou: groups
+
+dn: cn=policy,{base}
+objectClass: person
+objectClass: pwdPolicy
+cn: policy
+sn: policy
+pwdAttribute: userPassword
+pwdMaxAge: 31536000
+pwdLockout: TRUE
+
+dn: ou=students,{base}
+objectClass: organizationalUnit
+ou: students
+
+dn: uid=eve,ou=students,{base}
+objectClass: inetOrgPerson
+uid: eve
+cn: eve
+sn: eve
+userPassword: {password}
+
+dn: uid=late,ou=people,{base}
+objectClass: inetOrgPerson
+uid: late
+cn: late
+sn: late
+userPassword: {password}
+pwdChangedTime: 20200101000000Z
+
+dn: uid=locked,ou=people,{base}
+objectClass: inetOrgPerson
+uid: locked
+cn: locked
+sn: locked
+userPassword: {password}
+pwdAccountLockedTime: 000001010000Z
 
 dn: cn=readers,ou=groups,{base}
 objectClass: posixGroup
@@ -154,7 +194,7 @@ def running_slapd(
     people = "".join(PERSON.format(name=u, base=BASE, password=PASSWORD) for u in users)
     subprocess.run(
         [SLAPD, "-T", "add", "-f", config],
-        input=ENTRIES.format(base=BASE)
+        input=ENTRIES.format(base=BASE, password=PASSWORD)
         + READER_ENTRY.format(reader=READER, password=PASSWORD)
         + people,
         text=True,

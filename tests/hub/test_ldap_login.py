@@ -19,6 +19,7 @@ from tornado.httputil import HTTPHeaders
 from traitlets.config import Config
 
 from portal.hub.apply import apply_settings
+from portal.hub.auth.account_status import LoginPermission
 from portal.hub.auth.client_address import ConnectionEnds
 from portal.hub.auth.credentials import LoginError
 from portal.hub.auth.ldap_authenticator import PortalLDAPAuthenticator
@@ -27,6 +28,7 @@ from portal.hub.settings.loader import load_settings
 from tests.hub.private_slapd import (
     BASE,
     PASSWORD,
+    READER,
     SLAPD,
     Authority,
     free_port,
@@ -88,7 +90,7 @@ def authenticator(tmp_path: Path, authority: Authority) -> Authenticators:
             servers = {list(servers)!r}
             tls = "{"ldaps" if servers[0].startswith("ldaps") else "starttls"}"
             ca_certificates = "{settings.get("ca", authority.certificate)}"
-            user_dn_template = "uid={{username}},ou=people,{BASE}"
+            user_dn_template = ["uid={{username}},ou=people,{BASE}"]
             answer_timeout_s = {ANSWER_TIMEOUT_S}
             {login}
             [partitions.jupyter]
@@ -242,6 +244,37 @@ async def test_a_name_that_cannot_be_served_is_called_that(
 
     assert status == 403
     assert f"cannot serve names like '{name.lower()}'" in sentence
+
+
+@pytest.mark.parametrize("name", ["ada", "eve"])
+async def test_users_of_several_branches_log_in_and_stay_signed_in(
+    authenticator: Authenticators,
+    slapd: Any,
+    accounts: dict[str, int],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+) -> None:
+    accounts["eve"] = 20005
+    monkeypatch.setenv("LDAP_READER_PASSWORD", PASSWORD)
+    branches = [f"uid={{username}},ou={ou},{BASE}" for ou in ("people", "students")]
+    both = authenticator(slapd.url, login=f"allow_all = true\nreader_dn = '{READER}'")
+    both.bind_dn_template = branches
+
+    user = await log_in(both, name)
+
+    assert user is not None
+    assert (await both.ask_account_status(name)).verdict is LoginPermission.MAY
+    assert await log_in(both, name, "wrong") is None
+
+
+@pytest.mark.parametrize(("name", "words"), [("late", "has expired"), ("locked", "is locked")])
+async def test_what_the_directory_says_about_an_account_is_not_called_a_wrong_password(
+    authenticator: Authenticators, slapd: Any, name: str, words: str
+) -> None:
+    status, sentence = await refusal(authenticator(slapd.url), name)
+
+    assert status == 403
+    assert words in sentence
 
 
 async def test_a_settings_file_without_users_lets_nobody_in(

@@ -113,7 +113,7 @@ def authenticator_of(folder: Path, directory: Directory, login: str) -> PortalLD
         [login]
         servers = ["{directory.url}"]
         ca_certificates = "{directory.authority.certificate}"
-        user_dn_template = "uid={{username}},ou=people,{BASE}"
+        user_dn_template = ["uid={{username}},ou=people,{BASE}"]
         answer_timeout_s = 60
         {login}
         [partitions.jupyter]
@@ -220,7 +220,7 @@ def login(directory: Directory) -> str:
     return f"""
 servers = ["{directory.url}"]
 ca_certificates = "{directory.authority.certificate}"
-user_dn_template = "uid={{username}},ou=people,{BASE}"
+user_dn_template = ["uid={{username}},ou=people,{BASE}"]
 answer_timeout_s = 60
 allow_all = true
 recheck_minutes = 0.1

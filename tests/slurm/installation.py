@@ -23,7 +23,7 @@ state_dir = "{folder}"
 [login]
 servers = ["ldap://127.0.0.1"]
 ca_certificates = "/etc/ssl/certs/ca-certificates.crt"
-user_dn_template = "uid={{username}},dc=portal,dc=example"
+user_dn_template = ["uid={{username}},dc=portal,dc=example"]
 allow_all = true
 
 [environments]

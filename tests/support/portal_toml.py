@@ -17,7 +17,7 @@ address = "10.77.0.1"
 [login]
 servers = ["ldap://127.0.0.1:389"]
 ca_certificates = "/etc/data-scientist-portal/ldap-ca.pem"
-user_dn_template = "uid={username},ou=people,dc=portal,dc=example"
+user_dn_template = ["uid={username},ou=people,dc=portal,dc=example"]
 
 [partitions.jupyter]
 """

@@ -21,6 +21,7 @@ from portal.hub.auth.account_status import AccountStatus, LoginPermission
 from portal.hub.auth.authenticator_mixin import AuthenticatorMixin, in_thread
 from portal.hub.auth.credentials import LoginError, read_credentials
 from portal.hub.auth.ldap_accounts import admits, find_groups
+from portal.hub.auth.ldap_refusal import LdapRefusalError
 from portal.hub.auth.ldap_servers import LdapServerError, LdapServers, bind, close
 from portal.hub.settings.schema import default
 from portal.hub.settings.site import LoginSettings
@@ -122,6 +123,7 @@ class PortalLDAPAuthenticator(AuthenticatorMixin, LDAPAuthenticator):
             None if the password is wrong.
 
         Raises:
+            LdapRefusalError: If the server says that the account or its password is not in order.
             LdapServerError: If no server answers in time, or none can be trusted.
         """
         attempt = _attempt.get()
@@ -185,7 +187,12 @@ class PortalLDAPAuthenticator(AuthenticatorMixin, LDAPAuthenticator):
         try:
             is_admitted, is_member = await self._read_account(name, deadline_s)
         # TimeoutError, from in_thread, is an OSError.
-        except (LdapServerError, ldap3.core.exceptions.LDAPExceptionError, OSError) as error:
+        except (
+            LdapServerError,
+            LdapRefusalError,
+            ldap3.core.exceptions.LDAPExceptionError,
+            OSError,
+        ) as error:
             self.log.error("LDAP failed: %s", error)
             return AccountStatus(
                 verdict=LoginPermission.UNKNOWN, reason="the LDAP server did not answer."
@@ -201,7 +208,7 @@ class PortalLDAPAuthenticator(AuthenticatorMixin, LDAPAuthenticator):
         attempt = _Attempt(deadline_s=deadline_s)
         context = contextvars.copy_context()
         context.run(_attempt.set, attempt)
-        user_dn = self.bind_dn_template[0].format(username=escape_rdn(name))
+        user_dns = [one.format(username=escape_rdn(name)) for one in self.bind_dn_template]
 
         def ask() -> tuple[bool, bool]:
             try:
@@ -210,15 +217,17 @@ class PortalLDAPAuthenticator(AuthenticatorMixin, LDAPAuthenticator):
                 )
                 if connection is None:
                     raise LdapServerError(f"{self.reader_dn} cannot log in. See {READER_PASSWORD}")
-                is_admitted = admits(connection, user_dn, self.account_filter)
-                member_of = find_groups(
-                    connection,
-                    self.allowed_groups,
-                    group_filter=self.group_search_filter,
-                    user_dn=user_dn,
-                    name=name,
-                )
-                return is_admitted, bool(member_of)
+                for user_dn in user_dns:
+                    if admits(connection, user_dn, self.account_filter):
+                        member_of = find_groups(
+                            connection,
+                            self.allowed_groups,
+                            group_filter=self.group_search_filter,
+                            user_dn=user_dn,
+                            name=name,
+                        )
+                        return True, bool(member_of)
+                return False, False
             finally:
                 for connection in attempt.connections:
                     close(connection)
@@ -249,6 +258,9 @@ class PortalLDAPAuthenticator(AuthenticatorMixin, LDAPAuthenticator):
         # Before OSError, of which it is a kind.
         except TimeoutError as error:
             raise self.no_answer("the LDAP server did not answer in time") from error
+        except LdapRefusalError as error:
+            self.log.warning("LDAP refused %s: %s", name, error)
+            raise LoginError(403, error.reason.value.format(contact=self.contact)) from error
         except LdapServerError as error:
             if error.is_untrusted:
                 raise LoginError(

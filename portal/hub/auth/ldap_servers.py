@@ -17,9 +17,13 @@ import ldap3
 from ldap3.core.exceptions import LDAPExceptionError
 from ldap3.core.tls import check_hostname
 
+from portal.hub.auth.ldap_refusal import POLICY_CONTROL, LdapRefusalError, read_reason
+
 DEFAULT_PORTS = {"ldap": 389, "ldaps": 636}
 # Else every login would first wait for the server that is down.
 ASK_LAST_FOR_S = 60.0
+# Asks for the reason of a refusal; a server that does not know it ignores it.
+_WITH_POLICY = [(POLICY_CONTROL, False, None)]
 # Results that say nothing about the password: another server may answer.
 BUSY_RESULTS = {"busy", "unavailable"}
 
@@ -109,6 +113,7 @@ def bind(
         The connection, which the caller closes, or None if the server refused the password.
 
     Raises:
+        LdapRefusalError: If the server says that the account or its password is not in order.
         LdapServerError: If the server does not answer, is busy or cannot be trusted.
 
     Source:
@@ -125,16 +130,18 @@ def bind(
     )
     try:
         _open(connection, server)
-        is_bound = connection.bind(read_server_info=False)
+        is_bound = connection.bind(read_server_info=False, controls=_WITH_POLICY)
     except (LDAPExceptionError, OSError) as error:
         close(connection)
         raise LdapServerError(f"{server}: {error}", is_untrusted=_is_untrusted(error)) from error
     if is_bound:
         return connection
-    result = connection.result["description"]
+    result = connection.result
     close(connection)
-    if result in BUSY_RESULTS:
-        raise LdapServerError(f"{server}: {result}")
+    if result["description"] in BUSY_RESULTS:
+        raise LdapServerError(f"{server}: {result['description']}")
+    if (reason := read_reason(result)) is not None:
+        raise LdapRefusalError(reason)
     return None
 
 

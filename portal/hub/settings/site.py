@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from portal.hub.settings.schema import field_default, field_rule, setting
 from portal.hub.settings.validators import (
-    check_dn_template,
+    check_dn_templates,
     check_folder,
     check_ldap_servers,
     check_template_sources,
@@ -76,12 +76,13 @@ class LoginSettings:
         needed=WITH_LDAP,
         example=Path("/etc/data-scientist-portal/ldap-ca.pem"),
     )
-    user_dn_template: str = setting(
-        "The entry of a user; {username} stands for the name typed in.",
-        default="",
+    user_dn_template: tuple[str, ...] = setting(
+        "The entry of a user; {username} stands for the name typed in. One for each branch that has"
+        " users, tried in this order.",
+        default=(),
         needed=WITH_LDAP,
-        example="uid={username},ou=people,dc=portal,dc=example",
-        check=check_dn_template,
+        example=("uid={username},ou=people,dc=portal,dc=example",),
+        check=check_dn_templates,
     )
     allow_all: bool = setting(
         "Whether everybody whom the authenticator knows may log in.", default=False, example=True

@@ -142,15 +142,17 @@ def check_ldap_servers(servers: tuple[str, ...]) -> None:
             raise ValueError(f"{server!r} has port 0.")
 
 
-def check_dn_template(template: str) -> None:
+def check_dn_templates(templates: tuple[str, ...]) -> None:
     """Refuse a template without exactly one {username}.
 
     Raises:
         ValueError: With a sentence for the administrator.
     """
-    # The template goes through str.format(), for which other braces are fields.
-    if template.count("{username}") != 1 or re.search(r"[{}]", template.replace("{username}", "")):
-        raise ValueError("it must hold {username} once, and no other braces.")
+    # A template goes through str.format(), for which other braces are fields.
+    for template in templates:
+        rest = template.replace("{username}", "", 1)
+        if rest == template or re.search(r"[{}]", rest):
+            raise ValueError(f"{template!r} must hold {{username}} once, and no other braces.")
 
 
 def check_user_names(names: tuple[str, ...]) -> None:

@@ -87,7 +87,7 @@ state_dir = "{folder}"
 [login]
 servers = ["ldap://127.0.0.1:389"]
 ca_certificates = "/etc/ssl/certs/ca-certificates.crt"
-user_dn_template = "uid={{username}},dc=example"
+user_dn_template = ["uid={{username}},dc=example"]
 allow_all = true
 [partitions.gpu]
 """

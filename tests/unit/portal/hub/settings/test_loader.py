@@ -152,8 +152,8 @@ def test_six_tables_of_storage_with_isilon_are_as_many_as_the_home_page_can_ask_
         ("servers", "[]", ["at least one"]),
         ("servers", "['127.0.0.1']", ["'127.0.0.1'", "ldap://host"]),
         ("servers", "['ldap://host/x?y']", ["ldap://host"]),
-        ("user_dn_template", "'uid=ada'", ["{username} once"]),
-        ("user_dn_template", "'uid={username},ou={x}'", ["no other braces"]),
+        ("user_dn_template", "['uid=ada']", ["{username} once"]),
+        ("user_dn_template", "['uid={username},ou={x}']", ["no other braces"]),
         ("address", "'http://head:8081'", ["IP address or a host name"]),
     ],
 )
