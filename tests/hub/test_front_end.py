@@ -117,6 +117,11 @@ def test_behind_tls_the_cookies_of_the_login_stay_with_tls_and_this_site(
         assert cookies[name]["httponly"], name
 
 
+def test_a_browser_with_many_cookies_of_other_services_passes(browser: Browser) -> None:
+    # More than nginx takes by itself, and less than the stock proxy behind it here.
+    assert browser.get("/hub/login", headers={"Cookie": f"other={'x' * 12_000}"}).ok
+
+
 def test_without_tls_the_cookies_of_the_login_stay_usable(hub: PrivateHub) -> None:
     cookies = logged_in(Browser(hub))
 

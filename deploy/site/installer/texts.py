@@ -56,6 +56,8 @@ server {{
     # Browsers then ask for https themselves, for a year.
     add_header Strict-Transport-Security "max-age=31536000" always;
 
+    # As long as the portal takes them; other services of the domain may have set many cookies.
+    large_client_header_buffers 4 64k;
     # Notebooks are saved in one piece; kernels and terminals keep their connections for hours.
     client_max_body_size 512m;
     proxy_read_timeout 1d;
