@@ -183,6 +183,27 @@ async def test_more_than_one_address_may_send_are_refused_and_files_count_an_eig
     assert "HTTP/1.1 429 " in pages[9]
 
 
+async def test_a_host_holds_so_many_connections_and_the_proxys_host_any_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with running_hub(address_at_once=5) as hub:
+        of_the_proxy = [await (await hub.connect()).ask(PAGE.format(more="")) for _ in range(10)]
+        # A test has no other host.
+        monkeypatch.setattr(http_server, "_bounded_peer", lambda *_: "192.0.2.7")
+        idle = [await hub.connect() for _ in range(5)]
+        answers = [await connection.ask(PAGE.format(more="")) for connection in idle]
+        one_more = await hub.ask(PAGE.format(more=""))
+        await idle[0].close()
+        async with asyncio.timeout(20):
+            # The hub has not noticed at once that one is gone.
+            while not (after := await hub.ask(PAGE.format(more=""))):
+                pass
+
+    assert all("form" in answer for answer in [*of_the_proxy, *answers])
+    assert one_more == ""
+    assert "form" in after
+
+
 async def test_half_bodies_keep_nobody_of_their_address_from_the_login() -> None:
     async with running_hub(address_at_once=AT_ONCE) as hub:
         half = [await hub.connect() for _ in range(2 * AT_ONCE)]
