@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 pytest.register_assert_rewrite("tests.support.slurm_contract")
 
 from spawner.client.slurm import Slurm  # noqa: E402
+from spawner.errors import SlurmError  # noqa: E402
 from spawner.options.traits import SiteTraits  # noqa: E402
 from tests.support.slurm_contract import SlurmContract  # noqa: E402
 
@@ -47,3 +49,14 @@ def without_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[
 
 class TestRealSlurm(SlurmContract):
     """Everything that the unit tests believe of Slurm is true."""
+
+    async def test_a_job_that_is_no_longer_its_users_is_not_called_cancelled(
+        self, slurm: Slurm, user: str
+    ) -> None:
+        key = await self.submitted(slurm, user, "exec sleep 60")
+
+        # As after a change of the account's uid.
+        with pytest.raises(SlurmError, match="is not over"):
+            await slurm.cancel(replace(key, user="ada"))
+
+        assert await slurm.cancel(key)
