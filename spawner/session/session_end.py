@@ -33,11 +33,13 @@ class SessionEnd:
         at: When it was noticed, in seconds since 1970 (UTC).
         error: One sentence and one next step.
         log_lines: The end of the job's log, without secrets; may be empty.
+        may_run: Whether its job could not be cancelled; not saved.
     """
 
     at: float
     error: JobEndedError
     log_lines: str = ""
+    may_run: bool = False
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> SessionEnd | None:
@@ -84,7 +86,7 @@ class SessionEnd:
             "GPUs. The portal tries again, and its log tells the administrators why."
         )
         error = JobEndedError(f"{text} {next_step}", next_step=next_step, job_id=job_id)
-        return cls(at=time.time(), error=error)
+        return cls(at=time.time(), error=error, may_run=True)
 
     def to_state(self) -> dict[str, Any]:
         """Return the ending as JSON values, without secrets."""

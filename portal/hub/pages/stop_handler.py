@@ -10,6 +10,8 @@ from jupyterhub.scopes import needs_scope
 from jupyterhub.utils import AnyTimeoutError, exponential_backoff
 from tornado.web import HTTPError, authenticated
 
+from spawner.session.session_end import SessionEnd
+
 ROUTE = r"/portal/stop/([^/]+)(?:/([^/]+))?"
 _CANCEL_TIMEOUT_S = 10.0
 
@@ -34,7 +36,8 @@ async def stop_session(handler: BaseHandler, user_name: str, name: str) -> None:
     The caller, `handler`, has checked that it may. `name` is empty for the session without one.
 
     Raises:
-        HTTPError: 404 if there is no such session, 503 if its start cannot be cancelled.
+        HTTPError: 404 if there is no such session, 503 if its start cannot be cancelled, 502 if its
+            job could not be.
     """
     user = handler.find_user(user_name)
     if user is None or name not in user.spawners:
@@ -46,6 +49,10 @@ async def stop_session(handler: BaseHandler, user_name: str, name: str) -> None:
     # A session that is already stopping needs no second stop.
     if not spawner.pending:
         await handler.stop_single_user(user, name)
+    # Another spawner than the portal's keeps no reason.
+    ending: SessionEnd | None = getattr(spawner, "ending", None)
+    if ending is not None and ending.may_run:
+        raise HTTPError(502, ending.error.message)
 
 
 def stop_route() -> tuple[str, type[StopHandler]]:

@@ -11,6 +11,7 @@ from tornado.web import HTTPError
 
 from portal.hub.pages import stop_handler
 from portal.hub.pages.stop_handler import stop_session
+from spawner.session.session_end import SessionEnd
 
 
 class Handler:
@@ -29,8 +30,14 @@ class Handler:
         self.stopped.append(f"{user.name}/{name}")
 
 
+def session(pending: str | None, ending: SessionEnd | None = None) -> Any:
+    return SimpleNamespace(pending=pending, ending=ending)
+
+
 class StartingSpawner:
     """A session whose start ends, or does not, when it is cancelled."""
+
+    ending = None
 
     def __init__(self, *, ends: bool) -> None:
         self._spawn_pending = True
@@ -49,7 +56,7 @@ class StartingSpawner:
 
 
 async def test_a_running_session_is_stopped_and_no_other() -> None:
-    handler = Handler(one=SimpleNamespace(pending=None), two=SimpleNamespace(pending=None))
+    handler = Handler(one=session(None), two=session(None))
 
     await stop_session(handler, "ada", "two")
 
@@ -80,7 +87,7 @@ async def test_a_start_that_cannot_be_cancelled_is_told(monkeypatch: pytest.Monk
 
 
 async def test_a_session_that_stops_already_is_left_to_do_so() -> None:
-    handler = Handler(one=SimpleNamespace(pending="stop"))
+    handler = Handler(one=session("stop"))
 
     await stop_session(handler, "ada", "one")
 
@@ -89,10 +96,27 @@ async def test_a_session_that_stops_already_is_left_to_do_so() -> None:
 
 @pytest.mark.parametrize(("user", "name"), [("ada", "two"), ("grace", "one"), ("ada", "")])
 async def test_a_session_that_is_not_there_is_no_other_one(user: str, name: str) -> None:
-    handler = Handler(one=SimpleNamespace(pending=None))
+    handler = Handler(one=session(None))
 
     with pytest.raises(HTTPError) as caught:
         await stop_session(handler, user, name)
 
     assert caught.value.status_code == 404
     assert handler.stopped == []
+
+
+async def test_a_stop_that_leaves_the_job_running_is_no_success() -> None:
+    handler = Handler(one=session(None, SessionEnd.of_uncancelled(42)))
+
+    with pytest.raises(HTTPError, match="job 42 could not be cancelled") as caught:
+        await stop_session(handler, "ada", "one")
+
+    assert caught.value.status_code == 502
+
+
+async def test_a_stop_after_which_no_job_runs_is_one() -> None:
+    handler = Handler(one=session(None, SessionEnd.of_idle(42)))
+
+    await stop_session(handler, "ada", "one")
+
+    assert handler.stopped == ["ada/one"]
