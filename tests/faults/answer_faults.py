@@ -13,7 +13,7 @@ from pathlib import Path
 from deploy.one_machine.layout import SLURM_DIR
 from tests.faults.fault import Fault, Strike, let_pass, stopped
 from tests.faults.portal_faults import NODE_FAILED
-from tests.faults.stage import Stage, run
+from tests.faults.stage import GONE_TIMEOUT_S, Stage, run
 from tests.support import parts
 from tests.support.eventually import eventually
 
@@ -26,7 +26,6 @@ NAMES_AWAY_S = 100
 ACCOUNTING_AWAY_S = 330
 LATE_S = 100
 EMPTY_S = 200
-START_TIMEOUT_S = 180
 
 # Lines of slurm.conf by key; None for none. Source: slurm.conf(5), Slurm 22.05.
 WITHOUT_ACCOUNTING = {
@@ -127,9 +126,8 @@ def start_again(stage: Stage) -> None:
     """Let the starters have new sessions."""
     for member in stage.starters:
         member.stop()
-        member.answer = None
-    stage.begin_starts()
-    eventually(lambda: all(m.is_ready() for m in stage.starters), timeout_s=START_TIMEOUT_S)
+    eventually(lambda: not any(m.server() for m in stage.starters), timeout_s=GONE_TIMEOUT_S)
+    stage.start_again(stage.starters)
 
 
 FAULTS = (
