@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
-from aiohttp import ClientError
 from jupyterhub import handlers
 from jupyterhub.handlers.base import UserUrlHandler
 from jupyterhub.handlers.pages import ProxyErrorHandler
@@ -75,7 +74,8 @@ def _routed(original: Callable[..., Any]) -> Callable[..., Any]:
     async def redirect(self: Any, user: Any, spawner: Any) -> None:
         try:
             await self.proxy.add_user(user, spawner.name)
-        except (ClientError, TimeoutError) as error:
+        # Each JupyterHub and each class of proxies has errors of its own.
+        except Exception as error:
             self.log.error("No route to the session of %s: %s", user.name, error)
             failure: Any = HTTPError(503, "The proxy refuses a route")
             failure.jupyterhub_message = _NOT_ROUTED

@@ -1,0 +1,54 @@
+"""A request for a ready session that the proxy led to the hub."""
+
+from __future__ import annotations
+
+import logging
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from tornado.web import HTTPError
+
+from spawner.hub.unreachable import _routed
+
+ADA = SimpleNamespace(name="ada")
+SPAWNER = SimpleNamespace(name="more")
+
+
+class Handler:
+    """What the redirect needs of JupyterHub's handler, and what it did."""
+
+    log = logging.getLogger(__name__)
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.proxy = self
+        self._error = error
+        self.done: list[str] = []
+
+    async def add_user(self, user: Any, name: str) -> None:
+        if self._error is not None:
+            raise self._error
+        self.done.append(f"route of {user.name}/{name}")
+
+    async def redirect(self, user: Any, spawner: Any) -> None:
+        self.done.append(f"redirect to {user.name}/{spawner.name}")
+
+
+async def test_the_route_is_added_before_the_browser_is_sent_there() -> None:
+    handler = Handler()
+
+    await _routed(Handler.redirect)(handler, ADA, SPAWNER)
+
+    assert handler.done == ["route of ada/more", "redirect to ada/more"]
+
+
+@pytest.mark.parametrize("error", [TimeoutError(), HTTPError(403), OSError("no route to host")])
+async def test_where_the_proxy_takes_no_route_nobody_is_sent_to_and_fro(error: Exception) -> None:
+    handler = Handler(error)
+
+    with pytest.raises(HTTPError) as caught:
+        await _routed(Handler.redirect)(handler, ADA, SPAWNER)
+
+    assert caught.value.status_code == 503
+    assert "proxy does not take its address" in caught.value.jupyterhub_message
+    assert handler.done == []
