@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.results import CPU_PROPERTY
 
@@ -18,7 +18,9 @@ from tests.results import CPU_PROPERTY
 N_NEW_OBJECTS = 20_000
 
 # A busy machine may take any time for an example.
-settings.register_profile("any machine", deadline=None)
+settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("any machine")
 
 # Imports leave a million objects and hardly any garbage, and each look would walk all of them.
