@@ -1,4 +1,4 @@
-"""The spawner's defaults, each here and nowhere else.
+"""The spawner's defaults, each here and nowhere else in hub and spawner.
 
 The traits of `SlurmGPUSpawner`, which also works without the portal, and the keys of portal.toml
 both take theirs from here. What only the portal knows has its default in `portal/hub/settings`.

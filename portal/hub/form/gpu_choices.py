@@ -1,4 +1,4 @@
-"""The form's choices of GPUs: types, and numbers with the cores and memory that come along."""
+"""The form's numbers of GPUs, with the cores and memory that come along."""
 
 from __future__ import annotations
 
