@@ -138,7 +138,7 @@ class RunsPanel extends Requests {
     if (run.label) {
       parts.push(text('p', run.function, 'small'));
     }
-    parts.push(text('p', `${place}${job}. ${run.state === 'waiting' ? 'Asked for' : 'Started'} ${started}${this.durationOf(run)}${size}.`, 'small'));
+    parts.push(text('p', `${place}${job}. ${run.state === 'waiting' ? 'Queued' : 'Started'} ${started}${this.durationOf(run)}${size}.`, 'small'));
     parts.push(this.placesOf(run));
     if (run.continues) {
       parts.push(text('p', `Continues ${run.continues}.`, 'small'));
