@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from portal.hub import state_lock
 from portal.hub.state_lock import FILE, hold_state
 from spawner.errors import SiteError
 
@@ -39,3 +41,29 @@ def test_a_folder_that_is_not_there_yet_is_nobodys(tmp_path: Path) -> None:
     hold_state(tmp_path / "hub")
 
     assert not (tmp_path / "hub").exists()
+
+
+@pytest.mark.parametrize("failing", ["open", "write"])
+def test_a_full_disk_keeps_no_hub_from_starting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as disk:
+        disk.setattr(state_lock.os, failing, full)
+        hold_state(tmp_path)
+
+    # Where the file was there, the lock counts all the same.
+    assert (tmp_path in state_lock._held) is (failing == "write")
+
+
+def test_a_disk_without_locks_keeps_no_hub_from_starting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def without_locks(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(state_lock.fcntl, "flock", without_locks)
+
+    hold_state(tmp_path)
