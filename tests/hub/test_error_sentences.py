@@ -52,6 +52,7 @@ def test_a_second_start_is_refused_with_where_the_first_one_is(ada: Browser) -> 
         )
         page = text_of(ada.choose("ada", gpus="2"), 400)
         assert "already running" in page
+        assert 'href="/user/ada/">Open it' in page
         assert ada.stop("ada").status_code in {202, 204}
         eventually(lambda: ada.stop("ada").status_code in {204, 404}, timeout_s=60)
 
@@ -95,7 +96,7 @@ def test_a_page_for_administrators_says_that_it_is_for_them(ada: Browser) -> Non
 def test_what_belongs_to_somebody_else_is_not_there_to_be_opened(ada: Browser, path: str) -> None:
     page = text_of(ada.get(path), 404)
 
-    assert "may not open it" in page or "no session" in page
+    assert "do not have access" in page or "no session" in page
 
 
 def test_a_session_that_is_not_there_is_called_a_session(ada: Browser) -> None:

@@ -115,7 +115,10 @@ def test_a_notebook_is_shared_to_read_from_the_page_that_jupyterlab_opens(
     page = words(ada.get("/hub/portal/sharing/ada?document=work/results.ipynb"))
     assert "Share work/results.ipynb" in page
     assert "Nobody but you has access." in page
-    assert "There is no writing in one notebook only, since its cells run as you." in page
+    assert (
+        "You cannot share a single notebook for writing, because its cells would run as you."
+        in page
+    )
 
     grant = {"kind": "user", "name": "linus", "document": "work/results.ipynb"}
     shown = {"page": "sharing", "shown": "work/results.ipynb"}

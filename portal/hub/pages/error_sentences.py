@@ -13,7 +13,7 @@ from jupyterhub.handlers import BaseHandler
 from jupyterhub.handlers.base import UserUrlHandler
 from tornado.web import HTTPError
 
-_HIDDEN = "There is no such thing here, or you may not open it. The home page shows what is yours."
+_HIDDEN = "Page not found, or you do not have access. Your sessions are on the home page."
 _LOG_IN_AGAIN = "Your login has expired. Sign out, sign in again, and repeat what you did."
 _RELOAD = (
     "This page was open for too long, or in another login, to be accepted. Reload it and try again."
@@ -101,7 +101,7 @@ SENTENCES = tuple(
         ),
         (
             r"^Redirect loop detected",
-            "Hub and session sent your browser to and fro. Wait a minute, then open the session"
+            "Your browser was redirected in a loop. Wait a minute, then open the session"
             " from the home page.",
         ),
         (

@@ -80,16 +80,17 @@ def _describe(
 ) -> FailureView:
     # Other errors have no end of a job, and their message no separate next step.
     ended = error if isinstance(error, JobEndedError) else JobEndedError(error.message)
+    is_expected = at is not None and ended.end is not None and ended.end.state in _EXPECTED
     options = {name: str(value) for name, value in spawner.user_options.items()}
     return FailureView(
         # The message ends with the next step, which the page shows apart.
         sentence=ended.message.removesuffix(ended.next_step).rstrip(),
         next_step=ended.next_step,
-        facts=tuple(_facts(ended.end, ended.job_id)),
+        facts=tuple(_facts(ended.end, ended.job_id, is_expected=is_expected)),
         log_lines=log_lines,
         options=options,
         correction=_correct(error, options, getattr(spawner, "most_gpus", None)),
-        is_expected=at is not None and ended.end is not None and ended.end.state in _EXPECTED,
+        is_expected=is_expected,
         needs_help=ended.next_step.startswith(("Ask ", "Tell ")),
         at=at,
     )
@@ -105,16 +106,17 @@ def _correct(
     return None
 
 
-def _facts(end: JobEnd | None, job_id: int) -> list[tuple[str, str]]:
+def _facts(end: JobEnd | None, job_id: int, *, is_expected: bool) -> list[tuple[str, str]]:
     facts = []
-    if end is not None:
+    # The sentence says all of a normal end, in which "Signal 9" would look like a fault.
+    if end is not None and not is_expected:
         facts.append(("State in Slurm", end.state.name))
         if end.signal:
             facts.append(("Signal", str(end.signal)))
         elif end.exit_code:
             facts.append(("Exit code", str(end.exit_code)))
-        if end.node:
-            facts.append(("Node", end.node))
+    if end is not None and end.node:
+        facts.append(("Node", end.node))
     if job_id:
         facts.append(("Slurm job", str(job_id)))
     return facts

@@ -140,7 +140,7 @@ def _describe_idle(spawner: Any) -> SessionView:
     failure = describe_failure(failed or None, spawner)
     # The failed start is newer than the end of the session before it.
     ending = None if failure else describe_ending(spawner)
-    sentence = "Nothing is running. Choose My Server to start a session."
+    sentence = "Nothing is running. The button starts a session."
     if failure is not None:
         sentence = f"The last start failed: {failure.sentence}"
     elif ending is not None:

@@ -1,12 +1,13 @@
-// JupyterHub's list of users: names the buttons that show only an arrow, and hides those that an
-// administrator who only sees and stops sessions has no right to.
+// JupyterHub's list of users: names the buttons that show only an arrow, and hides those that end or
+// start all sessions at one click, and those that an administrator who only sees and stops sessions
+// has no right to.
 
 const users = document.getElementById("react-admin-hook");
 const seesAndStops = users.closest("main").dataset.can === "stop";
+const OF_ALL = new Set(["Start All", "Stop All"]);
 const NEEDS_MORE_RIGHTS = new Set([
   "Add Users",
   "Manage Groups",
-  "Start All",
   "Shutdown Hub",
   "Start Server",
   "Spawn Page",
@@ -23,7 +24,8 @@ function nameButtons() {
 
 function hideButtons() {
   for (const button of users.querySelectorAll("button")) {
-    const isDead = NEEDS_MORE_RIGHTS.has(button.textContent.trim());
+    const words = button.textContent.trim();
+    const isDead = OF_ALL.has(words) || (seesAndStops && NEEDS_MORE_RIGHTS.has(words));
     // A link around the button would stay in the order of the Tab key.
     (button.closest("a") ?? button).hidden = isDead;
   }
@@ -31,7 +33,7 @@ function hideButtons() {
 
 function tidy() {
   nameButtons();
-  if (seesAndStops) hideButtons();
+  hideButtons();
 }
 
 new MutationObserver(tidy).observe(users, { childList: true, subtree: true, characterData: true });

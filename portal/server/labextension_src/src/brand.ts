@@ -1,4 +1,4 @@
-import { ILabShell, JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { PageConfig } from '@jupyterlab/coreutils';
 import { Widget } from '@lumino/widgets';
 
@@ -32,13 +32,12 @@ const STYLE = `
 }
 `;
 
-/** The portal's name at the top left of JupyterLab, in place of Jupyter's logo: leads home. */
+/** The portal's name at the top left, in place of Jupyter's logo: leads home. */
 export const brandPlugin: JupyterFrontEndPlugin<void> = {
   id: 'data-scientist-portal:brand',
   description: "Shows the portal's name, which leads to the home page.",
   autoStart: true,
-  requires: [ILabShell],
-  activate: (_: JupyterFrontEnd, shell: ILabShell) => {
+  activate: ({ shell }: JupyterFrontEnd) => {
     addStyle('data-scientist-portal-brand-style', STYLE);
     const name = PageConfig.getOption('portalName') || 'Data Scientist Portal';
     const home = hubUrl('home');

@@ -8,7 +8,7 @@ import { addImage, makeEnvironment } from './environmentforms';
 import { EnvironmentsPanel } from './environmentspanel';
 import { EnvironmentTasks } from './environmenttasks';
 import { environmentIcon } from './icon';
-import { PALETTE_CATEGORY } from './palette';
+import { PALETTE_CATEGORY, TOOLS } from './palette';
 
 export const NEW_ENVIRONMENT = 'data-scientist-portal:new-environment';
 const ADD_IMAGE = 'data-scientist-portal:add-image';
@@ -74,7 +74,7 @@ export const environmentsPlugin: JupyterFrontEndPlugin<IEnvironmentMaker> = {
       }
     });
     [NEW_ENVIRONMENT, ADD_IMAGE, SHOW_ENVIRONMENTS].forEach((command, i) => {
-      launcher?.add({ command, category: 'Other', rank: 4 + i });
+      launcher?.add({ command, ...TOOLS, rank: 4 + i });
       palette?.addItem({ command, category: PALETTE_CATEGORY });
     });
 

@@ -5,7 +5,7 @@ import { ILauncher } from '@jupyterlab/launcher';
 
 import { hubUrl } from './hub';
 import { helpIcon } from './icon';
-import { PALETTE_CATEGORY } from './palette';
+import { PALETTE_CATEGORY, TOOLS } from './palette';
 
 const OPEN_HELP = 'data-scientist-portal:open-help';
 const CONNECT_EDITOR = 'data-scientist-portal:connect-editor';
@@ -38,7 +38,7 @@ export const helpPlugin: JupyterFrontEndPlugin<void> = {
       palette?.addItem({ command: CONNECT_EDITOR, category: PALETTE_CATEGORY });
     }
     if (url !== null) {
-      launcher?.add({ command: OPEN_HELP, category: 'Other', rank: 9 });
+      launcher?.add({ command: OPEN_HELP, ...TOOLS, rank: 9 });
       palette?.addItem({
         command: OPEN_HELP,
         category: PALETTE_CATEGORY,

@@ -6,7 +6,7 @@ import { ILauncher } from '@jupyterlab/launcher';
 
 import { jobsIcon } from './icon';
 import { JobsPanel } from './jobspanel';
-import { PALETTE_CATEGORY } from './palette';
+import { PALETTE_CATEGORY, TOOLS } from './palette';
 
 export const OPEN_JOBS = 'data-scientist-portal:open-jobs';
 const SUBMIT_JOB = 'data-scientist-portal:submit-job';
@@ -65,7 +65,7 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
       isVisible: () => script() !== null,
       execute: () => show(script())
     });
-    launcher?.add({ command: OPEN_JOBS, category: 'Other', rank: 3 });
+    launcher?.add({ command: OPEN_JOBS, ...TOOLS, rank: 3 });
     [OPEN_JOBS, SUBMIT_JOB].forEach(command =>
       palette?.addItem({ command, category: PALETTE_CATEGORY })
     );

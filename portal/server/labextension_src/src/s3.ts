@@ -15,7 +15,7 @@ import { Slot } from '@lumino/signaling';
 import { askPortal } from './api';
 import { Form, IField, Values } from './form';
 import { bucketIcon } from './icon';
-import { PALETTE_CATEGORY } from './palette';
+import { PALETTE_CATEGORY, TOOLS } from './palette';
 import { GoneError, partBytes, S3, S3Drive } from './s3drive';
 import { Upload } from './upload';
 
@@ -200,7 +200,7 @@ export const s3Plugin: JupyterFrontEndPlugin<void> = {
         show();
       }
     });
-    launcher?.add({ command: OPEN_S3, category: 'Storage', rank: 100 });
+    launcher?.add({ command: OPEN_S3, ...TOOLS, rank: 100 });
     palette?.addItem({ command: OPEN_S3, category: PALETTE_CATEGORY });
   }
 };

@@ -6,7 +6,7 @@ import { folderIcon } from '@jupyterlab/ui-components';
 
 import { askPortal } from './api';
 import { formatBytes } from './format';
-import { PALETTE_CATEGORY } from './palette';
+import { PALETTE_CATEGORY, TOOLS } from './palette';
 
 const OPEN_STORAGE = 'data-scientist-portal:open-storage';
 
@@ -50,7 +50,7 @@ export const storagePlugin: JupyterFrontEndPlugin<void> = {
       ({ storages }) =>
         storages.forEach((one, rank) => {
           const args = { name: one.name, answers: one.answers, caption: caption(one) };
-          launcher?.add({ command: OPEN_STORAGE, args, category: 'Storage', rank });
+          launcher?.add({ command: OPEN_STORAGE, args, ...TOOLS, rank: 50 + rank });
           palette?.addItem({ command: OPEN_STORAGE, args, category: PALETTE_CATEGORY });
         }),
       error => console.warn('The storages cannot be listed', error)

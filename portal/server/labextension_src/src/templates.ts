@@ -17,6 +17,8 @@ const FOLDER = 'templates/';
 const CATEGORY = 'Templates';
 /** After JupyterLab's notebooks, which are 0, and before its consoles, 20. */
 const CATEGORY_RANK = 10;
+/** Without a card where no kernel runs their templates: nobody starts with them today. */
+const RETIRED = ['MXNet'];
 
 const STYLE = `
 .jp-LauncherCard[data-category='${CATEGORY}'] {
@@ -193,11 +195,13 @@ export const templatesPlugin: JupyterFrontEndPlugin<void> = {
             advice
           };
           const item = { command: OPEN_TEMPLATE, category: CATEGORY, rank };
-          launcher?.add({
-            ...item,
-            args: { ...args, label: goal ? `${goal}\n${title}` : title },
-            categoryRank: CATEGORY_RANK
-          });
+          if (kernel || !RETIRED.includes(framework)) {
+            launcher?.add({
+              ...item,
+              args: { ...args, label: goal ? `${goal}\n${title}` : title },
+              categoryRank: CATEGORY_RANK
+            });
+          }
           palette?.addItem({ ...item, args });
         });
         beside.forEach(path =>

@@ -2,11 +2,14 @@ import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application'
 import { ICommandPalette, IToolbarWidgetRegistry } from '@jupyterlab/apputils';
 import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
 import { ILauncher } from '@jupyterlab/launcher';
-import { launcherIcon } from '@jupyterlab/ui-components';
+import { LabIcon, launcherIcon } from '@jupyterlab/ui-components';
 
 import { askPortal } from './api';
 import { addToNewMenu } from './newitem';
+import { TOOLS } from './palette';
 
+const GIT_CLONE = 'git:clone';
+const CLONE = 'data-scientist-portal:clone';
 const OPEN_TOOL = 'data-scientist-portal:open-tool';
 
 interface ITool {
@@ -33,11 +36,22 @@ export const toolsPlugin: JupyterFrontEndPlugin<void> = {
       icon: launcherIcon,
       execute: args => void window.open(String(args.url), '_blank')
     });
+    void app.restored.then(() => {
+      // Only where the site has the Git panel.
+      if (app.commands.hasCommand(GIT_CLONE)) {
+        app.commands.addCommand(CLONE, {
+          label: 'Clone a Git Repository',
+          icon: LabIcon.resolve({ icon: 'git' }),
+          execute: () => app.commands.execute(GIT_CLONE)
+        });
+        launcher?.add({ command: CLONE, ...TOOLS, rank: 8 });
+      }
+    });
     void askPortal<ReadonlyArray<ITool>>(app.serviceManager.serverSettings, 'tools').then(
       tools =>
         tools.forEach(({ title, url }) => {
           const item = { command: OPEN_TOOL, args: { title, url } };
-          launcher?.add({ ...item, category: 'Web tools' });
+          launcher?.add({ ...item, ...TOOLS, rank: 7 });
           palette?.addItem({ ...item, category: 'Web tools' });
           if (browser && toolbars) {
             addToNewMenu(app, browser, toolbars, item);

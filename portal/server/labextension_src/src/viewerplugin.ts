@@ -7,7 +7,7 @@ import { ILauncher } from '@jupyterlab/launcher';
 import { Contents } from '@jupyterlab/services';
 import { LabIcon } from '@jupyterlab/ui-components';
 
-import { PALETTE_CATEGORY } from './palette';
+import { PALETTE_CATEGORY, TOOLS } from './palette';
 import { TensorBoardClient, Viewer } from './tensorboardclient';
 import { ASK_FOR_FOLDER, askForFolder, foldersOf, openFolders } from './viewer';
 
@@ -87,7 +87,7 @@ export function viewerPlugin(options: IViewerOptions): JupyterFrontEndPlugin<voi
       defaultBrowser?.model.pathChanged.connect(update);
       if (options.isThere()) {
         const { rank } = options;
-        launcher?.add({ command, args: ASK_FOR_FOLDER, category: 'Other', rank });
+        launcher?.add({ command, args: ASK_FOR_FOLDER, ...TOOLS, rank });
         palette?.addItem({ command, args: ASK_FOR_FOLDER, category: PALETTE_CATEGORY });
       }
     }

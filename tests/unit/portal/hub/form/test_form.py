@@ -122,7 +122,10 @@ def test_each_choice_says_what_comes_with_it() -> None:
     page = show(PageSide(node_line("node01")))
 
     assert [radio["value"] for radio in page.radios] == ["1", "2", "3", "4"]
-    for words in ("1 GPU 8 cores · 48 GB · 8 hours", "4 GPUs 32 cores · 192 GB · 8 hours"):
+    for words in (
+        "1 GPU 8 cores · 48 GB of memory · 8 hours",
+        "4 GPUs 32 cores · 192 GB of memory · 8 hours",
+    ):
         assert words in page.text
     assert page.checked == ["1"]
     assert page.buttons[0]["type"] == "submit"
@@ -142,7 +145,7 @@ def test_the_site_decides_what_comes_with_a_gpu_and_for_how_long() -> None:
 
     page = show(PageSide(node_line("node01"), **site))
 
-    assert "2 GPUs 8 cores · 32 GB · 1.5 hours" in page.text
+    assert "2 GPUs 8 cores · 32 GB of memory · 1.5 hours" in page.text
 
 
 def test_free_gpus_are_counted_and_a_choice_that_no_node_has_free_has_to_wait() -> None:

@@ -41,7 +41,11 @@ def ended(state: JobState, next_step: str = AGAIN) -> FailureView:
 def test_a_session_that_ended_as_sessions_do_is_no_problem(
     state: JobState, is_expected: bool
 ) -> None:
-    assert ended(state).is_expected is is_expected
+    view = ended(state)
+
+    assert view.is_expected is is_expected
+    # "TIMEOUT, Signal 9" looks like a fault.
+    assert ("State in Slurm" in dict(view.facts)) is not is_expected
 
 
 def test_a_start_that_failed_is_a_problem_however_its_job_ended() -> None:
