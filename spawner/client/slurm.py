@@ -123,13 +123,20 @@ class Slurm:
             Sentences for users and administrators; empty if it sees everything.
 
         Raises:
-            SlurmUnavailableError: If Slurm did not answer, or accounting never did.
+            SlurmUnavailableError: If Slurm did not answer, or accounting never did and Slurm shows
+                no job of others either.
         """
         hidden = visibility.parse_hidden((await self._query(visibility.CONFIG_ARGV)).stdout)
         if not hidden:
             return ""
         account = pwd.getpwuid(os.getuid()).pw_name
-        sees_all = await self.accounting.sees_all(account)
+        try:
+            sees_all = await self.accounting.sees_all(account)
+        except SlurmUnavailableError:
+            # slurmctld knows the level without accounting: it shows jobs of others, or does not.
+            sees_all = any(job.key.user != account for job in await self.find_jobs())
+            if not sees_all:
+                raise
         return "" if sees_all else visibility.explain_hidden(hidden, account)
 
     async def list_jobs(self, job_ids: Sequence[int]) -> list[JobRecord]:

@@ -49,7 +49,7 @@ class FakeCluster:
         )
 
     def set(self, flag: str, *, on: bool) -> None:
-        """Switch "down", "hang", "no-accounting", "private" or "operator"."""
+        """Switch "down", "hang", "no-accounting", "no-slurmdbd", "private" or "operator"."""
         path = self._jobs / flag
         if on:
             path.touch()

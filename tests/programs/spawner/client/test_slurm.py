@@ -18,6 +18,7 @@ from spawner.errors import SlurmError, SlurmUnavailableError  # noqa: E402
 from spawner.slurm.jobs import JobKey  # noqa: E402
 from spawner.slurm.states import JobState  # noqa: E402
 from tests.programs.spawner.fake_cluster import FakeCluster  # noqa: E402
+from tests.support.eventually import eventually  # noqa: E402
 from tests.support.slurm_contract import SlurmContract  # noqa: E402
 
 
@@ -95,11 +96,23 @@ class TestFakeSlurm(SlurmContract):
         cluster.set("operator", on=True)
         assert await slurm.explain_hidden() == ""
 
+    async def test_a_hub_that_sees_jobs_of_others_needs_no_accounting_to_know_it(
+        self, cluster: FakeCluster, slurm: Slurm, user: str
+    ) -> None:
+        cluster.set("private", on=True)
+        cluster.set("no-slurmdbd", on=True)
+
+        with pytest.raises(SlurmUnavailableError, match="slurmdbd"):
+            await slurm.explain_hidden()
+        key = await self.submitted(slurm, user, "exec sleep 60")
+        assert await slurm.explain_hidden() == ""
+        await slurm.cancel(key)
+
     async def test_a_job_that_its_user_cannot_cancel_any_more_is_an_error(
         self, cluster: FakeCluster, slurm: Slurm, user: str
     ) -> None:
         key = await self.submitted(slurm, user, "exec sleep 60")
-        await self.reached(slurm, key, JobState.RUNNING)
+        eventually(lambda: cluster.has_process(key.job_id), timeout_s=30)
         uid = str(os.getuid())
 
         cluster.change(key.job_id, uid="3000000001")
