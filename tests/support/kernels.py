@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
+from collections.abc import AsyncIterator
 from typing import Any, Protocol
 
 import requests
@@ -111,19 +112,34 @@ async def _send(
 
 async def run_over(socket: WebSocketClientConnection, code: str) -> str:
     """Run one cell in the kernel at the other end and return what it showed."""
-    sent = await _send(socket, code)
     shown = ""
-    while (text := await socket.read_message()) is not None:
-        answer = json.loads(text)
-        if answer["parent_header"].get("msg_id") != sent:
-            continue
+    async for answer in _published(socket, code):
         if answer["msg_type"] == "error":
             shown += answer["content"]["evalue"]
         if answer["msg_type"] == "stream":
             shown += answer["content"]["text"]
         if answer["msg_type"] == "execute_result":
             shown += answer["content"]["data"]["text/plain"]
+    return shown
+
+
+async def published_by(server: Server, kernel_name: str, code: str) -> list[dict[str, Any]]:
+    """Start a kernel, run one cell in it and return all that a page was sent about it."""
+    kernel = ask(server, "POST", "api/kernels", json={"name": kernel_name})["id"]
+    socket = await _connect(server, kernel)
+    sent = [message async for message in _published(socket, code)]
+    await close_websocket(socket)
+    ask(server, "DELETE", f"api/kernels/{kernel}")
+    return sent
+
+
+async def _published(socket: WebSocketClientConnection, code: str) -> AsyncIterator[dict[str, Any]]:
+    sent = await _send(socket, code)
+    while (text := await socket.read_message()) is not None:
+        answer = json.loads(text)
+        if answer["parent_header"].get("msg_id") != sent:
+            continue
+        yield answer
         # The last of what a cell sends to everybody; the reply may overtake what it printed.
         if answer["content"].get("execution_state") == "idle":
             break
-    return shown

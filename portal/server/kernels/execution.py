@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-# As much of one cell as a page can show; of longer output the start is left out.
-MOST_CHARACTERS = 10_000_000
+from portal.server.kernels.long_output import LongOutput
+
+# Of all that one cell shows; of more, such as many pictures, the start is left out.
+MOST_BYTES = 30_000_000
 # Text that is made longer for each line takes ever longer, so it is kept in pieces.
-_PIECE_CHARACTERS = 50_000
+_PIECE_BYTES = 50_000
 LEFT_OUT = "… The start of a long output is left out.\n"
 _OUTPUTS = frozenset(
     {"stream", "display_data", "update_display_data", "execute_result", "error", "clear_output"}
@@ -29,7 +31,7 @@ class CellState(Enum):
 class _Output:
     number: int
     message: Message
-    n_characters: int
+    n_bytes: int
 
 
 @dataclass(slots=True)
@@ -54,25 +56,37 @@ class Execution:
     n_execution: int | None = None
     ended_s: float | None = None
     is_missed: bool = False
+    _text: LongOutput = field(init=False)
     _outputs: list[_Output] = field(default_factory=list)
-    _n_characters: int = 0
+    _n_bytes: int = 0
     _number: int = 0
     _given: int = 0
     _has_failed: bool = False
+
+    def __post_init__(self) -> None:
+        self._text = LongOutput(self.id)
 
     def add(self, kind: str, content: Message, metadata: Message) -> None:
         """Take a message that the kernel published about this cell."""
         if kind == "execute_input":
             self.n_execution = content.get("execution_count")
         self._has_failed = self._has_failed or kind == "error"
-        if kind not in _OUTPUTS:
-            return
+        if kind in _OUTPUTS:
+            for message in self._text.take(kind, content, metadata):
+                self._show(message)
+
+    def end(self) -> None:
+        """Show all of the end of a long output, which may go on."""
+        for message in self._text.end():
+            self._show(message)
+
+    def _show(self, message: Message) -> None:
+        kind, content = message["msg_type"], message["content"]
         if kind == "stream" and self._continue_stream(content):
             return
-        message = {"msg_type": kind, "content": content, "metadata": metadata}
         if kind == "clear_output" and not content.get("wait"):
             self._outputs.clear()
-            self._n_characters = 0
+            self._n_bytes = 0
         if kind == "update_display_data":
             self._drop_earlier_update(_display_id(content))
         self._append(message)
@@ -96,7 +110,7 @@ class Execution:
         self._number += 1
         output = _Output(self._number, message, _size(message["content"]))
         self._outputs.append(output)
-        self._n_characters += output.n_characters
+        self._n_bytes += output.n_bytes
 
     def _continue_stream(self, content: Message) -> bool:
         last = self._outputs[-1] if self._outputs else None
@@ -104,11 +118,12 @@ class Execution:
         if last is None or last.number <= self._given or last.message["msg_type"] != "stream":
             return False
         before = last.message["content"]
-        if before["name"] != content["name"] or last.n_characters > _PIECE_CHARACTERS:
+        if before["name"] != content["name"] or last.n_bytes > _PIECE_BYTES:
             return False
         before["text"] += content["text"]
-        last.n_characters += len(content["text"])
-        self._n_characters += len(content["text"])
+        n_bytes = _size(content)
+        last.n_bytes += n_bytes
+        self._n_bytes += n_bytes
         self._shorten()
         return True
 
@@ -118,19 +133,19 @@ class Execution:
             is_update = output.message["msg_type"] == "update_display_data"
             if is_update and _display_id(output.message["content"]) == display_id:
                 self._outputs.remove(output)
-                self._n_characters -= output.n_characters
+                self._n_bytes -= output.n_bytes
                 return
 
     def _shorten(self) -> None:
         is_shortened = False
-        while self._n_characters > MOST_CHARACTERS and len(self._outputs) > 1:
+        while self._n_bytes > MOST_BYTES and len(self._outputs) > 1:
             dropped = next(
                 (output for output in self._outputs[:-1] if not _is_note(output.message)), None
             )
             if dropped is None:
                 return
             self._outputs.remove(dropped)
-            self._n_characters -= dropped.n_characters
+            self._n_bytes -= dropped.n_bytes
             is_shortened = True
         if is_shortened and not _is_note(self._outputs[0].message):
             content = {"name": "stdout", "text": LEFT_OUT}
@@ -140,9 +155,8 @@ class Execution:
 
 
 def _size(content: Message) -> int:
-    return len(content.get("text", "")) + sum(
-        len(str(value)) for value in (content.get("data") or {}).values()
-    )
+    texts = [content.get("text", ""), *(content.get("data") or {}).values()]
+    return sum(len(str(text).encode(errors="replace")) for text in texts)
 
 
 def _display_id(content: Message) -> object:

@@ -12,6 +12,7 @@ from jupyter_server.services.kernels.connection.channels import ZMQChannelsWebso
 from portal.server.kernel_listener import KernelListener, Published
 from portal.server.kernels.execution import Execution
 from portal.server.kernels.executions import Executions
+from portal.server.kernels.page_output import shortened
 
 PROTOCOL = "v1.kernel.websocket.jupyter.org"
 
@@ -53,7 +54,7 @@ class ExecutionWatch:
             settings: Those of the notebook server's web application.
         """
         name = "kernel_websocket_connection_class"
-        settings[name] = self.connection_class(settings[name])
+        settings[name] = self.connection_class(shortened(settings[name]))
 
     def connection_class(self, base: type[ZMQChannelsWebsocketConnection]) -> type[Any]:
         """Return the class of connections between tabs and kernels that tells this watch."""

@@ -149,6 +149,7 @@ class Executions:
     def _end(self, execution: Execution) -> None:
         if execution.state is not CellState.DONE:
             execution.state = CellState.DONE
+            execution.end()
             execution.ended_s = self._clock()
             execution.is_missed = not self.is_open(execution.tab)
 

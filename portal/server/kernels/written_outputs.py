@@ -36,6 +36,7 @@ def write_outputs(notebook: NotebookNode, executions: Iterable[Execution]) -> li
         cell.outputs = []
         # An earlier cell may have ended with clear_output(wait=True).
         reader.clear_before_next_output = False
+        execution.end()
         for message in execution.outputs()[0]:
             # Some kernels leave out what the protocol requires; one such message is not the cell.
             with suppress(KeyError):

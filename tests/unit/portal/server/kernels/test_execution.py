@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from portal.server.kernels.execution import LEFT_OUT, MOST_CHARACTERS, Execution
+from portal.server.kernels.execution import LEFT_OUT, MOST_BYTES, Execution
+from portal.server.kernels.long_output import HALF_BYTES
 
 
 @pytest.fixture
@@ -46,11 +47,26 @@ def test_cleared_output_is_gone(execution: Execution) -> None:
     assert shown(execution) == ["clear_output", "b\n"]
 
 
-def test_of_long_output_the_end_is_kept(execution: Execution) -> None:
-    for number in range(MOST_CHARACTERS // 1000 + 500):
+def test_of_long_text_beginning_and_end_are_kept(execution: Execution) -> None:
+    for number in range(HALF_BYTES // 1000 * 3):
         say(execution, f"{number:0999}\n")
-    texts = shown(execution)
-    assert texts[0] == LEFT_OUT
-    assert texts[-1].endswith(f"{MOST_CHARACTERS // 1000 + 499:0999}\n")
-    assert MOST_CHARACTERS // 2 < sum(map(len, texts)) <= MOST_CHARACTERS + len(LEFT_OUT)
-    assert texts.count(LEFT_OUT) == 1
+    execution.end()
+    outputs, _ = execution.outputs()
+    end = outputs[-1]["content"]["data"]["text/plain"]
+    begin = "".join(text for text in shown(execution) if not text.endswith("data"))
+
+    assert begin.startswith(f"{0:0999}\n")
+    assert len(begin) == HALF_BYTES
+    assert end.endswith(f"{HALF_BYTES // 1000 * 3 - 1:0999}\n")
+    assert "MB of this output are left out" in end.splitlines()[0]
+
+
+def test_of_many_pictures_the_last_are_kept(execution: Execution) -> None:
+    for number in range(MOST_BYTES // 1_000_000 + 5):
+        picture = {"image/png": f"{number:01000000}"}
+        execution.add("display_data", {"data": picture}, {})
+
+    outputs, _ = execution.outputs()
+
+    assert outputs[0]["content"]["text"] == LEFT_OUT
+    assert len(outputs) == MOST_BYTES // 1_000_000 + 1
