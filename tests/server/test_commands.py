@@ -33,22 +33,85 @@ def server(
     server.stop()
 
 
-async def test_a_terminal_finds_the_command(server: NotebookServer) -> None:
+async def said_in_terminal(server: NotebookServer, typed: str) -> str:
+    """Type a line into a new terminal, and return all that it shows until the line has ended."""
     name = ask(server, "POST", "api/terminals")["name"]
     address = f"ws{server.host[4:]}/user/ada/terminals/websocket/{name}?token={TOKEN}"
     socket = await websocket_connect(address, connect_timeout=60)
     # The answer alone, and not what is typed, holds the two words together.
-    await socket.write_message(json.dumps(["stdin", "type -P dsportal; dsportal version\r"]))
+    await socket.write_message(json.dumps(["stdin", f"{typed}; echo the' 'end\r"]))
     said = ""
-    while "Data Scientist Portal" not in said:
+    while "the end" not in said:
         message = await socket.read_message()
         assert message is not None, said
         kind, *rest = json.loads(message)
         said += rest[0] if kind == "stdout" else ""
     await close_websocket(socket)
     ask(server, "DELETE", f"api/terminals/{name}")
+    return said
+
+
+async def test_a_terminal_finds_the_command(server: NotebookServer) -> None:
+    said = await said_in_terminal(server, "type -P dsportal; dsportal version")
 
     assert f"{SERVER}/commands/dsportal" in said
+    assert "Data Scientist Portal" in said
+
+
+async def test_a_newcomer_finds_python_and_is_told_of_the_other_kernels(
+    server: NotebookServer,
+) -> None:
+    said = await said_in_terminal(
+        server, """python -c 'import os, pandas; print("of", os.environ["PORTAL_KERNEL"])'"""
+    )
+
+    assert "of python3" in said
+    assert "source dsportal-activate pytorch" in said
+
+
+async def test_pip_in_a_terminal_is_that_of_a_kernel(server: NotebookServer) -> None:
+    said = await said_in_terminal(server, "pip --version")
+
+    assert f"from {SERVER}/lib" in said
+    assert "dsportal packages pip pytorch --version" in said
+
+
+@pytest.mark.parametrize(("name", "step"), [("conda", "pip install"), ("nvidia-smi", "GPUs")])
+async def test_what_a_node_does_not_have_is_said_with_a_next_step(
+    server: NotebookServer, name: str, step: str
+) -> None:
+    said = await said_in_terminal(server, name)
+
+    assert step in said
+    assert "command not found" not in said
+    assert "nosuchprogram: command not found" in await said_in_terminal(server, "nosuchprogram")
+
+
+def test_a_program_of_the_users_own_comes_first(tmp_path: Path) -> None:
+    for name in ("python", "jupyter"):
+        own = tmp_path / name
+        own.write_text("#!/bin/sh\necho own\n")
+        own.chmod(0o755)
+        path = f"{SERVER}/commands:/usr/bin:/bin:{tmp_path}"
+        done = subprocess.run(
+            [SERVER / "commands" / name], env={"PATH": path}, capture_output=True, check=True
+        )
+        assert done.stdout == b"own\n"
+
+
+@pytest.mark.parametrize("kernel", ["python3", "tensorflow"])
+async def test_a_cell_has_jupyter_and_pip_for_the_user(server: NotebookServer, kernel: str) -> None:
+    said = await run_cell(
+        server,
+        kernel,
+        "!jupyter server list; jupyter nbconvert --version; pandoc --version | head -1\n"
+        "!pip install --user --no-index pip",
+    )
+
+    assert f"{server.host}/user/ada/" in said
+    assert "pandoc" in said
+    assert "command not found" not in said
+    assert "--user is left out" in said
 
 
 @pytest.mark.parametrize("kernel", ["python3", "tensorflow"])

@@ -22,7 +22,8 @@ GUIDES = (
 PICTURES = "docs/images"
 TEMPLATES = "notebook_templates"
 LABEXTENSION = "data-scientist-portal"
-ACTIVATE = "portal/environments/activate.sh"
+# The commands of sessions that are scripts.
+SCRIPTS = {"dsportal-activate": "activate.sh", "python": "program.sh"}
 INHERITED = "portal/launch/task/inherited.py"
 SLURM_PROGRAMS = ("salloc", "sbatch", "srun")
 # Of the console scripts of setup.cfg; a session's server is started by its own first line.
@@ -82,9 +83,13 @@ def offer_commands(server: Path) -> None:
     program.unlink(missing_ok=True)
     # Relative, so that an environment can be moved.
     program.symlink_to("../bin/dsportal-user")
-    (script,) = server.glob(f"lib/python3*/site-packages/{ACTIVATE}")
-    shutil.copyfile(script, folder / "dsportal-activate")
-    (folder / "dsportal-activate").chmod(0o755)
+    for name, script in SCRIPTS.items():
+        (source,) = server.glob(f"lib/python3*/site-packages/portal/environments/{script}")
+        shutil.copyfile(source, folder / name)
+        (folder / name).chmod(0o755)
+    for name in ("pip", "pip3", "jupyter", "pandoc"):
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to("python")
     (program,) = server.glob(f"lib/python3*/site-packages/{INHERITED}")
     for name in SLURM_PROGRAMS:
         # Without site-packages, which a program that imports nothing need not look for.
