@@ -172,7 +172,8 @@ def render() -> str:
         "The environments of the hub, of sessions, TensorBoard, TensorFlow and PyTorch, on Python "
         "3.11 without CUDA:",
         table(installed),
-        "The packages under LGPL and MPL are used unchanged.",
+        "The packages under LGPL and MPL are used unchanged, and so is Pandoc, a program under "
+        "GPL-2.0-or-later in pypandoc-binary.",
         "## Node.js packages",
         "The proxy:",
         table(read_npm("proxy")),

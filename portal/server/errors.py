@@ -97,6 +97,12 @@ class PreviewError(PortalError):
     http_status = 422
 
 
+class ExportError(PortalError):
+    """A notebook cannot be exported as asked."""
+
+    http_status = 404
+
+
 class SilentPortError(PortalError):
     """Nothing listens on the requested port, or it does not answer."""
 

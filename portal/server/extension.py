@@ -21,6 +21,7 @@ from portal.server.collaboration import load_collaboration, offer_labextensions
 from portal.server.commands import equip_terminals
 from portal.server.environments.handlers import environment_routes
 from portal.server.environments.tasks import Tasks
+from portal.server.exports.handlers import export_routes
 from portal.server.failed_page import offer_rescue
 from portal.server.files.checkpoints import keep_checkpoints_apart
 from portal.server.files.deletion import delete_whole_folders
@@ -185,6 +186,7 @@ class PortalServer(ExtensionApp):
         yield tool_handlers(tools, "/")
         yield [(r"/portal/api/tools", ToolsHandler, {"tools": tools})]
         yield transfer_routes(settings, transfers)
+        yield export_routes()
         yield self.s3.routes
         yield shared_files(root_dir, read_storage(os.environ))
         yield storage_routes(read_storage(os.environ))

@@ -62,6 +62,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "session": (),
         "tensorboard": (),
         "jobs": (),
+        "exports": (),
         "files": (),
         "s3": ("files",),
         "home": ("kernels",),

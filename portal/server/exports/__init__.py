@@ -1,0 +1,1 @@
+"""Exports of notebooks: which formats this node can make, and PDF."""
