@@ -21,7 +21,7 @@ _AFTER_LOGIN = (
 )
 # A startup file may end the shell, and then the terminal would close with its last words.
 _SHORTEST_S = 3
-_GUARDED = f"""began=$(date +%s); "$@"; status=$?
+GUARDED = f"""began=$(date +%s); "$@"; status=$?
 [ -t 0 ] && [ $(($(date +%s) - began)) -lt {_SHORTEST_S} ] || exit $status
 echo "The shell ended at once (status $status). If you did not end it, a file of yours did, such as"
 echo "~/.bashrc or ~/.bash_profile. This shell reads none of them."
@@ -74,7 +74,7 @@ def terminal_shell(shell: str) -> list[str] | None:
     # This word becomes $0, the shell that `exec` starts once the login has set PATH.
     argv = [shell, "-l", "-c", _AFTER_LOGIN, shell]
     own = [*argv, "--rcfile", str(_BASHRC)] if name == "bash" else argv
-    return ["/bin/sh", "-c", f"{_GUARDED}{_BARE.get(name, '-i')}", shell, *own]
+    return ["/bin/sh", "-c", f"{GUARDED}{_BARE.get(name, '-i')}", shell, *own]
 
 
 def equip_terminals(serverapp: Any) -> None:

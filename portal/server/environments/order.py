@@ -112,10 +112,14 @@ def _new(table: Mapping[str, Any], root: Path) -> list[str]:
     words = list(parse_packages(_text(table, "packages", is_long=True)))
     if requirements := _text(table, "requirements"):
         words += ["--requirements", _path(requirements, root)]
-    if like := _text(table, "like"):
-        words.append(f"--like={like}")
-    elif python := _text(table, "python"):
-        words.append(f"--python={python}")
+    like, python = _text(table, "like"), _text(table, "python")
+    if like and python:
+        raise RegistryError(
+            f"The environment has the Python of {like}, which it is based on. Leave out the "
+            "version, or base it on nothing."
+        )
+    words += [f"--like={like}"] if like else []
+    words += [f"--python={python}"] if python else []
     if folder := _text(table, "folder"):
         words.append(f"--folder={_path(folder, root)}")
         words += ["--share"] if table.get("share") is True else []

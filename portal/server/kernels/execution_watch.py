@@ -23,6 +23,7 @@ class ExecutionWatch:
     def __init__(self, listener: KernelListener) -> None:
         self._executions: dict[str, Executions] = {}
         listener.on_message(self._hear)
+        listener.on_death(lambda death: self.executions(death.kernel_id).end_all())
 
     def _hear(self, message: Published) -> None:
         executions = self._executions.get(message.kernel_id)

@@ -84,7 +84,7 @@ class Executions:
             metadata: The message's metadata.
         """
         if kind == "status" and content.get("execution_state") in {"starting", "restarting"}:
-            self._end_all()
+            self.end_all()
         execution = self._executions.get(parent_id)
         if execution is None:
             return
@@ -97,7 +97,7 @@ class Executions:
             self._end(execution)
             if execution.has_failed:
                 # The kernel refuses what waits behind a cell that failed, and publishes nothing.
-                self._end_all()
+                self.end_all()
 
     def list_executions(self) -> list[Execution]:
         """Return the cells in the order in which they were sent."""
@@ -142,7 +142,8 @@ class Executions:
             if each.tab == tab and each.state is CellState.DONE and not each.is_missed:
                 self.forget(each.id)
 
-    def _end_all(self) -> None:
+    def end_all(self) -> None:
+        """Note that the kernel runs none of them any more."""
         for execution in self.list_executions():
             self._end(execution)
 

@@ -81,6 +81,8 @@ class CellRuns:
         """Take what all kernels publish from now on."""
         listener.on_message(self._hear)
         listener.on_end(self._end)
+        # A kernel that died publishes nothing, and its successor begins before anybody listens.
+        listener.on_death(lambda death: self._end(death.kernel_id))
 
     def _hear(self, message: Published) -> None:
         # Outputs may be long: they are not read.

@@ -14,6 +14,7 @@ from typing import Any
 import psutil
 
 from portal.environments.start.kernel_ports import FORWARDER
+from portal.server.commands import GUARDED
 from portal.server.session.cgroup import MIB
 
 N_SHOWN = 8
@@ -214,12 +215,17 @@ def name_of(command: list[str], name: str) -> str:
     # A login shell has a "-" before its name.
     shell = program.removeprefix("-")
     if shell in _SHELLS:
-        script = next((word for word in command[1:] if not word.startswith("-")), "")
+        if "-c" in command[1:3]:
+            is_terminals = any(word.startswith(GUARDED) for word in command)
+            return THE_PORTAL if is_terminals else f"Command ({shell})"
+        # The file after --rcfile is one that the shell of a terminal reads first.
+        words = [] if command[1:2] == ["--rcfile"] else command[1:]
+        script = next((word for word in words if not word.startswith("-")), "")
         return PurePath(script).name if script else f"Terminal ({shell})"
     if any("code-server" in PurePath(word).parts for word in command[:2]):
         return "VS Code"
     if command[1:2] == ["--logdir=logs"]:
-        return TENSORBOARD
+        return "Reader of TensorBoard's logs"
     return program
 
 

@@ -12,7 +12,7 @@ from jupyter_client.ioloop import AsyncIOLoopKernelManager
 from jupyter_client.session import Session
 
 from portal.server.kernel_listener import Death, KernelListener, Published
-from portal.server.kernels.execution import Execution
+from portal.server.kernels.execution import CellState, Execution
 from portal.server.kernels.execution_watch import ExecutionWatch
 from portal.server.session.cells import CellRuns
 
@@ -187,14 +187,30 @@ def test_a_part_that_cannot_read_a_message_keeps_it_from_no_other(
     assert [message.kind for message in heard] == ["stream"]
 
 
-def test_a_death_is_told_with_its_status(listener: KernelListener, manager: KernelManager) -> None:
-    deaths: list[Death] = []
-    listener.on_death(deaths.append)
+def fire_death(manager: KernelManager) -> None:
     kernel = AsyncIOLoopKernelManager()
     kernel.kernel_id = "k1"  # type: ignore[assignment]
     kernel.provisioner = SimpleNamespace(process=SimpleNamespace(returncode=-9))  # type: ignore[assignment]
-
     restarter = manager.config.AsyncIOLoopKernelManager.restarter_class(kernel_manager=kernel)
     restarter._fire_callbacks("restart")
 
+
+def test_a_death_is_told_with_its_status(listener: KernelListener, manager: KernelManager) -> None:
+    deaths: list[Death] = []
+    listener.on_death(deaths.append)
+    fire_death(manager)
+
     assert deaths == [Death(kernel_id="k1", status=-9, is_restarted=True)]
+
+
+def test_a_dead_kernel_runs_no_cell(listener: KernelListener, manager: KernelManager) -> None:
+    runs, watch = CellRuns(), ExecutionWatch(listener)
+    runs.listen(listener)
+    sent = watch.watch("k1")
+    sent.send(Execution(id="e1", tab="t", cell_id="c", code="abort()"))
+    runs.take("k1", "execute_input", "execute_request", {"code": "abort()", "execution_count": 3})
+
+    fire_death(manager)
+
+    assert [each.state for each in sent.list_executions()] == [CellState.DONE]
+    assert runs.list_runs() == []

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from portal.environments.start.kernel_ports import FORWARDER
+from portal.server.commands import terminal_shell
 from portal.server.mlflow.pages import MLFLOW
 from portal.server.session.processes import (
     N_SHOWN,
@@ -128,9 +129,15 @@ def test_a_program_that_has_ended_is_left_out(busy_pid: int) -> None:
         (["python", "-m", "dsportal.worker.rank", "/run"], "Rank of run()"),
         (["/usr/bin/bash", "-l"], "Terminal (bash)"),
         (["-bash"], "Terminal (bash)"),
+        (terminal_shell("/bin/bash") or [], "The portal"),
+        ((terminal_shell("/bin/bash") or [])[8:], "Terminal (bash)"),
+        (["/bin/bash", "-c", "sleep 9"], "Command (bash)"),
         (["/bin/bash", "/home/ada/train.sh"], "train.sh"),
         (["/opt/code-server/lib/node", "/opt/code-server/out/node/entry.js"], "VS Code"),
-        (["/env/lib/tensorboard_data_server/bin/server", "--logdir=logs"], "TensorBoard"),
+        (
+            ["/env/lib/tensorboard_data_server/bin/server", "--logdir=logs"],
+            "Reader of TensorBoard's logs",
+        ),
         (["python", "-I", str(MLFLOW.program), "9"], "MLflow"),
         (["slurmstepd: [5.batch]"], "The portal"),
         (["python", "-I", "/e/site-packages/spawner/node/log_keeper.py", "9"], "The portal"),

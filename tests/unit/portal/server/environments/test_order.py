@@ -67,6 +67,10 @@ def test_a_title_may_have_blanks() -> None:
         ({"action": "new", "name": 7}, "name is 7"),
         ({"action": "new", "name": "nlp", "title": "a\nb"}, "title is 'a"),
         ({"action": "new", "name": "nlp", "python": "3\x00"}, "python is '3"),
+        (
+            {"action": "new", "name": "nlp", "like": "python3", "python": "3.12"},
+            "has the Python of python3",
+        ),
         ({"action": "new", "name": "nlp", "packages": "--index-url=x"}, "names no package"),
         ({"action": "update", "name": "nlp", "packages": "-r\nr.txt"}, "names no package"),
         ({"action": "add", "name": "tf"}, "Name the image"),
