@@ -28,6 +28,7 @@ from portal.server.files.deletion import delete_whole_folders
 from portal.server.files.handlers import Transfers, transfer_routes
 from portal.server.files.no_downloads import PLUGINS as DOWNLOAD_PLUGINS
 from portal.server.files.no_downloads import ROUTES as DOWNLOAD_ROUTES
+from portal.server.files.unreadable_names import mark_unreadable_names
 from portal.server.full_disk import keep_readable
 from portal.server.git.course import Courses
 from portal.server.git.handlers import course_routes
@@ -106,6 +107,7 @@ class PortalServer(ExtensionApp):
         keep_readable(contents)
         keep_checkpoints_apart(contents)
         delete_whole_folders(contents)
+        mark_unreadable_names(contents)
         self.private_dir = self._make_private_dir()
         settings = read_settings(os.environ)
         offer_tools(os.environ, Path(sys.prefix), settings, self.private_dir)

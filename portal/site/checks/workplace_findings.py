@@ -70,6 +70,7 @@ def assess_workplace(
     return [
         *_kernels(_table(found.get("lacking")), node, RARE_KERNELS | left_out),
         *_data(_table(found.get("data")), settings, node),
+        *_shell(found.get("missing_shell"), node),
         *_sshd(found.get("has_sshd"), settings, node),
         *_space(_table(found.get("free_mib")), node),
     ]
@@ -112,6 +113,15 @@ def _data(found: Mapping[str, Any], settings: Settings, node: str) -> Iterator[F
                 "deploy/site/install brings it beside the templates; or put it below"
                 f" {settings.datasets or 'the folder that datasets in [storage] names'}.",
             )
+
+
+def _shell(missing: object, node: str) -> Iterator[Finding]:
+    if missing:
+        yield warning(
+            f"{node} does not have the user's login shell, {str(missing)[:_N_LETTERS]}: terminals"
+            " there have bash.",
+            "Install it on the compute nodes.",
+        )
 
 
 def _sshd(has_sshd: object, settings: Settings, node: str) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""What users work with on a node: kernels and data of the templates, sshd, and space.
+"""What users work with on a node: kernels and data of the templates, shell, sshd, and space.
 
 `node_probe` runs it as text with its own Python, so it stands alone: only Python's own library,
 for Python 3.9 or newer. The question is a JSON object on standard input, see
@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import pwd
 import shutil
 import subprocess
 import sys
@@ -43,6 +44,7 @@ def main() -> None:
             name: read_first_file(name, [Path(folder) for folder in question["data_folders"]])
             for name in question["data"]
         },
+        "missing_shell": missing_shell(),
         "has_sshd": shutil.which("sshd", path=SSHD_FOLDERS) is not None,
         "free_mib": {
             folder: free_mib(folder) for folder in (str(Path.home()), *question["storage"])
@@ -131,6 +133,14 @@ def free_mib(folder: str) -> int | None:
         # Not f_bfree, which contains what only root may fill.
         return disk.f_bavail * disk.f_frsize // MIB
     return None
+
+
+def missing_shell() -> str:
+    """Return the shell of this account if the node does not have it; empty if all is well."""
+    with contextlib.suppress(KeyError):
+        shell = pwd.getpwuid(os.getuid()).pw_shell
+        return "" if not shell or shutil.which(shell) else shell
+    return ""
 
 
 def run(argv: list[str]) -> str:

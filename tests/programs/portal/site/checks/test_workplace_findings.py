@@ -29,6 +29,7 @@ GOOD: dict[str, Any] = {
     "lacking": {"mxnet": ["mxnet/digits.ipynb"]},
     "data": {DATA[0]: ""},
     "has_sshd": True,
+    "missing_shell": "",
     "free_mib": {"/home/ada": 12288, "/srv/isilon": 922112},
 }
 
@@ -100,6 +101,7 @@ def test_a_node_where_all_is_there_has_no_finding(settings: Settings) -> None:
         ({"lacking": {"tensorflow": ["a", "b", "c", "d"]}}, "lack: a, b, c and 1 more"),
         ({"data": {DATA[0]: "missing"}}, "mnist-10k.npz"),
         ({"free_mib": {"/home/ada": 500}}, "500 MiB free"),
+        ({"missing_shell": "/bin/tcsh"}, "not have the user's login shell, /bin/tcsh"),
         ({"has_sshd": False}, "over ssh, but node01 has no sshd"),
     ],
 )
