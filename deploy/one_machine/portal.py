@@ -170,12 +170,15 @@ def remove_command() -> None:
 
 def ensure_proxy() -> str:
     """Start the proxy unless it already runs with the installed script and settings."""
-    script = _hub_package_dir() / "portal" / "hub" / "network" / "proxy.mjs"
-    read_at_start = [PORTAL_TOML.read_bytes(), script.read_bytes()]
-    fingerprint = hashlib.sha256(b"".join(read_at_start)).hexdigest()
-    was_started = ensure_started(
-        replace(PROXY, fingerprint=fingerprint),
+    package = _hub_package_dir() / "portal"
+    # With what says its options.
+    read_at_start = (
+        PORTAL_TOML,
+        package / "hub" / "network" / "proxy.mjs",
+        package / "site" / "commands" / "services.py",
     )
+    content = b"".join(path.read_bytes() for path in read_at_start)
+    was_started = ensure_started(replace(PROXY, fingerprint=hashlib.sha256(content).hexdigest()))
     # Any answer will do: without a hub it is an error page.
     wait_ready("proxy", lambda: _status(PUBLIC_PORT, "/") is not None, timeout_s=30)
     return "started" if was_started else "runs"
