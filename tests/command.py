@@ -85,7 +85,7 @@ def main(argv: Sequence[str]) -> int:
     # What the tests make for other users must be theirs to read.
     os.umask(0o022)
     if IS_ROOT and any(suite.needs_root for suite in suites) and not is_readable_by_all(CHECKOUT):
-        with readable_copy(CHECKOUT, PREFIX) as copy:
+        with readable_copy(CHECKOUT) as copy:
             print(f"Other users cannot read {CHECKOUT}: testing a copy of it.", flush=True)
             return subprocess.run([copy / "tests/run", *argv], check=False).returncode
     os.environ[SETTING] = packages_of_machine(os.environ)

@@ -11,6 +11,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+# Not below the portal's own folders: tests of its removal see them, too.
+COPIES_DIR = Path("/opt/data-scientist-portal-tests")
 # What a run writes: into the checkout itself, or copied back at its end.
 LINKED = (".git", "tests/output")
 COPIED_BACK = ("docs/benchmarks", "tests/second_tries.jsonl")
@@ -36,13 +38,13 @@ def _paths(checkout: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def readable_copy(checkout: Path, prefix: Path) -> Iterator[Path]:
-    """Make a copy below `prefix` that every user can read, and remove it in the end.
+def readable_copy(checkout: Path, folder: Path = COPIES_DIR) -> Iterator[Path]:
+    """Make a copy in `folder` that every user can read, and remove it in the end.
 
     What a run writes reaches the checkout. A copy that a killed run has left is replaced.
     """
     name = hashlib.sha256(str(checkout).encode()).hexdigest()[:8]
-    copy = prefix / f"checkout-{name}"
+    copy = folder / f"checkout-{name}"
     shutil.rmtree(copy, ignore_errors=True)
     linked = {str(checkout / path) for path in LINKED}
     (checkout / "tests/output").mkdir(exist_ok=True)
@@ -67,6 +69,8 @@ def readable_copy(checkout: Path, prefix: Path) -> Iterator[Path]:
                 shutil.copy2(path, target)
     finally:
         shutil.rmtree(copy, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            folder.rmdir()
 
 
 def _run_bits(path: Path) -> int:

@@ -166,7 +166,7 @@ def test_a_job_script_gets_the_python_of_a_kernel(site: Site) -> None:
 
     assert said[0].startswith("/nfs/home/ada/.local/share/data-scientist-portal/packages/python3-")
     programs = [program.rpartition("/environments/")[2] for program in said[1:]]
-    assert programs == ["server/bin/jupyter", "server/commands/dsportal"]
+    assert programs == ["server/commands/jupyter", "server/commands/dsportal"]
 
 
 def test_logs_are_rotated_while_the_hub_writes(site: Site) -> None:
