@@ -14,7 +14,7 @@ import requests
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 from nbformat.v4 import new_code_cell, new_notebook  # noqa: E402
-from playwright.sync_api import Browser, Page, expect  # noqa: E402
+from playwright.sync_api import Browser, Page, Route, expect  # noqa: E402
 
 from tests.server.test_cells_in_browser import (  # noqa: E402
     PICTURES_DIR,
@@ -85,6 +85,37 @@ def test_a_stranger_is_refused(server: NotebookServer, method: str, path: str) -
 def output_lines(page: Page) -> list[str]:
     area = page.locator(".jp-CodeCell .jp-OutputArea").first
     return [line for line in area.inner_text().splitlines() if line.startswith("epoch")]
+
+
+def test_saving_asks_no_question_while_the_room_has_just_written_the_file(
+    browser: Browser, server: NotebookServer
+) -> None:
+    path = server.root / "saved.ipynb"
+    kernel = {"name": "python3", "display_name": "Python 3"}
+    nbformat.write(new_notebook(cells=[new_code_cell("1")], metadata={"kernelspec": kernel}), path)
+    person = log_in(browser, server)
+    page = open_notebook(person, server, "lab/workspaces/saved/tree/saved.ipynb?reset")
+
+    asked = []
+
+    def answer_with_another_hash(route: Route) -> None:
+        asked.append(route.request.url)
+        answer = route.fetch()
+        route.fulfill(response=answer, json=answer.json() | {"hash": "of what the room wrote"})
+
+    # As when the room has written the file, and the page has not heard of it yet.
+    page.route("**/api/contents/saved.ipynb?*hash=1*", answer_with_another_hash)
+    page.locator(".jp-CodeCell .cm-content").last.click()
+    page.keyboard.press("Control+End")
+    page.keyboard.type(" + 41")
+    # It makes a checkpoint once it has saved.
+    with page.expect_request("**/saved.ipynb/checkpoints?*"):
+        page.keyboard.press("Control+s")
+
+    assert asked
+    expect(page.locator(".jp-Dialog")).to_have_count(0)
+    eventually(lambda: "1 + 41" in path.read_text(), timeout_s=30)
+    person.close()
 
 
 @pytest.mark.release

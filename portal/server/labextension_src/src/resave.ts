@@ -5,6 +5,7 @@ import { DocumentRegistry } from '@jupyterlab/docregistry';
 import { Contents, ServerConnection } from '@jupyterlab/services';
 
 import { isAway } from './away';
+import { leaveFileToRoom } from './room';
 import { isSameDocument } from './samedocument';
 import { ISession } from './session';
 
@@ -208,6 +209,7 @@ export const resavePlugin: JupyterFrontEndPlugin<void> = {
           if (!seen.has(context)) {
             seen.add(context);
             resaver.watch(context);
+            leaveFileToRoom(context, app.serviceManager.contents);
           }
         }
       });
