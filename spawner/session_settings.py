@@ -132,6 +132,11 @@ class SessionSettings:
     vscode_gallery: str = ""
     tools: tuple[Tool, ...] = ()
 
+    def decide_extensions(self, found: Mapping[str, bool]) -> dict[str, bool]:
+        """Return which server extensions run, of those that were found switched on or off."""
+        off, on = dict.fromkeys(self.extensions_off, False), dict.fromkeys(self.extensions_on, True)
+        return {**found, **off, **on}
+
     def to_json(self) -> str:
         """Return the value of the variable."""
         return json.dumps(asdict(self))

@@ -19,13 +19,18 @@ _AFTER_LOGIN = (
     f'[ -z "${MISSING}" ] || echo "Your login shell, ${MISSING}, is not on this node: this is'
     ' ${0##*/}."; exec "$0" "$@"'
 )
-# A startup file may end the shell, and then the terminal would close with its last words.
+# A startup file may end the shell, and then the terminal would close with its last words. A shell
+# that has read them all removes the file of this variable. One that runs on is of another program,
+# which a startup file has put in its place.
 _SHORTEST_S = 3
-GUARDED = f"""began=$(date +%s); "$@"; status=$?
-[ -t 0 ] && [ $(($(date +%s) - began)) -lt {_SHORTEST_S} ] || exit $status
-echo "The shell ended at once (status $status). If you did not end it, a file of yours did, such as"
-echo "~/.bashrc or ~/.bash_profile. This shell reads none of them."
+_STARTING = "PORTAL_SHELL_STARTS"
+GUARDED = f"""export {_STARTING}=$(mktemp); began=$(date +%s); "$@"; status=$?
+[ -t 0 ] && [ -e "${_STARTING}" ] && [ $(($(date +%s) - began)) -lt {_SHORTEST_S} ] || exit $status
+rm -f "${_STARTING}"
+echo "A startup file of yours ended the shell (status $status), such as ~/.bashrc or"
+echo "~/.bash_profile. This shell reads none of them."
 PS1='$ ' exec "$0" """
+_STARTED = f'rm -f "${_STARTING}"; unset {_STARTING}; '
 _BARE = {"bash": "--noprofile --norc -i", "zsh": "-f -i"}
 _BASHRC = Path(__file__).with_name("terminal.bashrc")
 # bash's form of an exported function. Its first call replaces it by those of the site's script.
@@ -72,7 +77,9 @@ def terminal_shell(shell: str) -> list[str] | None:
     if name not in _SHELLS:
         return None
     # This word becomes $0, the shell that `exec` starts once the login has set PATH.
-    argv = [shell, "-l", "-c", _AFTER_LOGIN, shell]
+    # bash says so itself, at the end of the file that it reads next.
+    after = _AFTER_LOGIN if name == "bash" else _STARTED + _AFTER_LOGIN
+    argv = [shell, "-l", "-c", after, shell]
     own = [*argv, "--rcfile", str(_BASHRC)] if name == "bash" else argv
     return ["/bin/sh", "-c", f"{GUARDED}{_BARE.get(name, '-i')}", shell, *own]
 

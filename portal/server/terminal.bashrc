@@ -20,3 +20,5 @@ command_not_found_handle() {
     esac >&2
     return 127
 }
+rm -f "$PORTAL_SHELL_STARTS"
+unset PORTAL_SHELL_STARTS

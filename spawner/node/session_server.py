@@ -89,10 +89,7 @@ def prepare_server(sock: socket.socket) -> Callable[[], None]:
             super().find_server_extensions()
             # A file in the user's home could say otherwise.
             found: dict[str, bool] = self.jpserver_extensions  # type: ignore[has-type]
-            told = read_settings(os.environ)
-            on, off = told.extensions_on, told.extensions_off
-            decided = {**dict.fromkeys(off, False), **dict.fromkeys(on, True)}
-            self.jpserver_extensions = {**found, **decided}
+            self.jpserver_extensions = read_settings(os.environ).decide_extensions(found)
 
         def _find_http_port(self) -> None:
             """Keep the port that is taken; Jupyter would look for a free one."""

@@ -35,7 +35,7 @@ internal_tls = false
 [login]
 servers = ["ldap://127.0.0.1:389"]
 ca_certificates = "/etc/data-scientist-portal/ldap-ca.pem"
-user_dn_template = "uid={{username}},ou=people,dc=portal,dc=example"
+user_dn_template = ["uid={{username}},ou=people,dc=portal,dc=example"]
 
 [partitions.jupyter]
 """

@@ -161,5 +161,16 @@ def test_a_startup_file_that_ends_the_shell_leaves_one_that_does_not_read_it(
     shown = type_in_terminal("echo it $((40 + 2)); exit\n", environ)
 
     assert "last words" in shown
-    assert "a file of yours did, such as" in shown
+    assert "A startup file of yours ended the shell" in shown
     assert "it 42" in shown
+
+
+@pytest.mark.parametrize("shell", ["/bin/bash", "/bin/sh"])
+def test_a_shell_that_its_user_ends_at_once_is_ended(tmp_path: Path, shell: str) -> None:
+    tmp_path.joinpath(".bashrc").write_text("echo read\n")
+    environ = {"SHELL": shell, "HOME": str(tmp_path), "PATH": os.defpath}
+
+    shown = type_in_terminal("echo it $((40 + 2)); exit\n", environ)
+
+    assert "it 42" in shown
+    assert "ended the shell" not in shown
