@@ -129,7 +129,7 @@ def test_a_crash_of_rank_1_in_an_epoch_shows_its_traceback(found):
 def test_a_rank_of_horovod_that_exits_is_named_and_not_the_one_that_lost_it(found):
     failure = found["exit_in_training"].value
 
-    assert failure["rank"] == 1
+    assert failure["rank"] == 1, failure
     assert "exit code 9" in failure["text"]
 
 

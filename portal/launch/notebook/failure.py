@@ -18,6 +18,12 @@ _NO_MPI = re.compile(r"Invalid MPI type|can not load PMIx library")
 _LOST = re.compile(r"srun: error: (?P<node>\S+): tasks? (?P<rank>\d+)[\d,-]*: (?P<how>.+)")
 # Libraries abort a rank that has lost its peer.
 _MAY_FOLLOW = "Aborted"
+# What a rank says that has lost its peer, in PyTorch over Gloo and NCCL and in Horovod.
+_LOST_PEER = re.compile(
+    r"connection (?:was )?(?:reset|closed|refused|lost)|broken pipe|remote peer|"
+    r"HorovodInternalError|Horovod has been shut down",
+    re.IGNORECASE,
+)
 # Once another rank has failed.
 _ENDED_BY_SLURM = {"Killed", "Terminated"}
 _NODE_FAILURE = re.compile(r"srun: error: Node failure on (?P<node>\S+)")
@@ -44,11 +50,15 @@ def explain_failure(folder: RunFolder, end: End, n_ranks: int) -> LaunchError:
     lost = [match for match in map(_LOST.match, slurm_lines) if match]
     recorded = {failure.rank for failure in failures}
     silent = [match for match in lost if int(match["rank"]) not in recorded]
-    # srun writes a line when a rank ends, so the first one ended first. If it recorded nothing,
-    # what the others recorded came of it.
-    is_first = bool(silent) and silent[0] is lost[0]
-    if failures and is_first and not lost[0]["how"].startswith(_MAY_FOLLOW):
-        return _lost_rank_error(folder, lost[0], n_ranks)
+    # srun writes a line when a rank ends. If the first one recorded nothing, what the others
+    # recorded came of it. Two that end within moments of each other come in any order: then the
+    # others say that they have lost a peer.
+    by_itself = [match for match in silent if not match["how"].startswith(_MAY_FOLLOW)]
+    came_first = [match for match in by_itself if match is lost[0]]
+    if failures and _LOST_PEER.search(f"{failures[0].summary}\n{failures[0].traceback_text}"):
+        came_first += [match for match in by_itself if match["how"] not in _ENDED_BY_SLURM]
+    if failures and came_first:
+        return _lost_rank_error(folder, came_first[0], n_ranks)
     if failures:
         # The first in time: the others may have failed because it did.
         failure = failures[0]

@@ -81,9 +81,35 @@ def test_a_rank_that_ended_is_named_not_those_that_lost_it(folder, how):
     assert f"The process ended without a traceback: {how}." in str(error)
 
 
-@pytest.mark.parametrize("how", ["Exited with exit code 9", "Aborted (core dumped)"])
-def test_where_it_is_not_clear_who_ended_first_both_are_named(folder, how):
-    folder.write_failure(failure(0, 12.5, "RuntimeError: Connection reset by peer"))
+@pytest.mark.parametrize(
+    "said",
+    [
+        "RuntimeError: [pair.cc:537] Read error [10.77.0.12]:48355: Connection reset by peer",
+        "RuntimeError: Connection closed by peer [10.77.0.12]:1",
+        "HorovodInternalError: allreduce failed",
+        "UnknownError: {{function_node x}} Horovod has been shut down. This was caused by",
+        "DistBackendError: NCCL error: remote process exited, connection closed by remote peer",
+    ],
+)
+def test_a_rank_that_exits_is_named_though_who_lost_it_ended_a_moment_before(folder, said):
+    folder.write_failure(failure(0, 12.5, said))
+    lines = [
+        "srun: error: node01: task 0: Exited with exit code 1",
+        "srun: error: node02: task 1: Exited with exit code 9",
+    ]
+
+    assert explain(folder, lines, n_ranks=2, status=9).rank == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "how"),
+    [
+        ("ValueError: no such label", "Exited with exit code 9"),
+        ("RuntimeError: Connection reset by peer", "Aborted (core dumped)"),
+    ],
+)
+def test_where_it_is_not_clear_who_ended_first_both_are_named(folder, said, how):
+    folder.write_failure(failure(0, 12.5, said))
     lines = [
         "srun: error: node01: task 0: Exited with exit code 1",
         f"srun: error: node02: task 1: {how}",
