@@ -20,8 +20,8 @@ from pathlib import Path
 CHECKOUT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(CHECKOUT))
 
-from deploy.environments.builder.environment import canonical_name  # noqa: E402
 from deploy.environments.builder.plan import Plan  # noqa: E402
+from deploy.environments.builder.uv import canonical_name  # noqa: E402
 
 PAGE = CHECKOUT / "docs" / "licences.md"
 RECIPES = CHECKOUT / "deploy" / "environments"

@@ -13,7 +13,6 @@ from deploy.environments.builder import pytorch
 from deploy.environments.builder.environment import (
     ADDED_LATER,
     PINS_FILE,
-    canonical_name,
     read_pins,
 )
 from deploy.environments.builder.files import launcher_path
@@ -21,6 +20,7 @@ from deploy.environments.builder.flavour import kept_flavour
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.proxy import program
 from deploy.environments.builder.target import PROGRAMS_DIR
+from deploy.environments.builder.uv import canonical_name
 from tests.deploy.conftest import as_nobody
 
 PLAN = Plan(flavour=kept_flavour(Plan().prefix))

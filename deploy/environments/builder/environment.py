@@ -22,6 +22,7 @@ from deploy.environments.builder.package_sources import ORDINARY_INDEX, SETTING
 from deploy.environments.builder.plan import Plan, read_version
 from deploy.environments.builder.process import read_output, run
 from deploy.environments.builder.target import Target
+from deploy.environments.builder.uv import canonical_name
 
 # Installed by targets of their own, not named in the locks.
 ADDED_LATER = frozenset({"data-scientist-portal", "dsportal", "horovod"})
@@ -33,15 +34,6 @@ REGISTRY_HINT = (
 )
 # Three equals signs ask for exactly one build: "===2.13.0" does not take 2.13.0+cpu.
 _PIN = re.compile(r"([\w.-]+)(?:\[[\w,-]+\])?={2,3}([^\s;=]+)")
-
-
-def canonical_name(name: str) -> str:
-    """Return the canonical spelling of a package name, "jupyter-server" for "Jupyter_Server".
-
-    Source:
-        https://packaging.python.org/en/latest/specifications/name-normalization/
-    """
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def read_pins(path: Path) -> dict[str, str]:

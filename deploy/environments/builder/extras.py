@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from deploy.environments.builder.plan import Plan
-from deploy.environments.builder.uv import LEFT_OUT, run_pip
+from deploy.environments.builder.uv import LEFT_OUT, canonical_name, run_pip
 
 ENVIRONMENTS = ("hub", "server", "tensorflow", "pytorch")
 _PINNED = re.compile(r"([\w.-]+)==([\w.+!-]+)")
@@ -35,7 +35,7 @@ def write_lock(plan: Plan, name: str, lock: Path, pins: Mapping[str, str], log: 
     lines, raised = [], set()
     for line in asked.read_text().splitlines():
         found = _PINNED.fullmatch(line.partition("#")[0].strip())
-        package = re.sub(r"[-_.]+", "-", found[1]).lower() if found else ""
+        package = canonical_name(found[1]) if found else ""
         if found is None or package not in pins:
             lines.append(line)
         elif _release(found[2]) > _release(pins[package]):
@@ -47,7 +47,7 @@ def write_lock(plan: Plan, name: str, lock: Path, pins: Mapping[str, str], log: 
     _asked_of(plan, name).write_text("".join(f"{line}\n" for line in lines))
     # Each package begins a line; its hashes follow on further ones.
     blocks = re.split(r"^(?=[\w.-]+={2,3})", lock.read_text(), flags=re.MULTILINE)
-    kept = (block for block in blocks if block.partition("=")[0].lower() not in raised)
+    kept = (block for block in blocks if canonical_name(block.partition("=")[0]) not in raised)
     own = plan.environment(name) / "lock.txt"
     own.write_text("".join(kept))
     return own

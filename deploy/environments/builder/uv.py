@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -17,6 +18,15 @@ NAME = "uv"
 # compile a grammar at each import: 1.2 s for jupyter_server.serverapp with them, 0.4 s without.
 # Source: our measurement, jupyter_server 2.21.1, 2 cores.
 LEFT_OUT = ("--no-emit-package=rfc3987-syntax", "--no-emit-package=lark")
+
+
+def canonical_name(name: str) -> str:
+    """Return the canonical spelling of a package name, "jupyter-server" for "Jupyter_Server".
+
+    Source:
+        https://packaging.python.org/en/latest/specifications/name-normalization/
+    """
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def uv_program(plan: Plan) -> Path:

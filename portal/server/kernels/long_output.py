@@ -23,7 +23,7 @@ _NOTE = (
 class LongOutput:
     """What a page is sent of a cell's output.
 
-    The first 5 MB of its text are sent as they are. What follows is an output of its own, which
+    The first 2 MB of its text are sent as they are. What follows is an output of its own, which
     holds the end of the text and is drawn anew at most once a second.
 
     Args:

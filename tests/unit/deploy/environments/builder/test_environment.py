@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from deploy.environments.builder import process
-from deploy.environments.builder.environment import canonical_name, install_uv, read_pins
+from deploy.environments.builder.environment import install_uv, read_pins
 from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.horovod_build import tensorflow_version
 from deploy.environments.builder.horovod_source import replace_once
 from deploy.environments.builder.package_sources import ORDINARY_INDEX, SETTING, package_sources
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import clean_environment
+from deploy.environments.builder.uv import canonical_name
 
 RECIPES_DIR = Plan().recipes_dir
 LOCKS = sorted(RECIPES_DIR.glob("locks/*/*.txt"))
