@@ -17,34 +17,37 @@ from jupyter_server.extension.application import ExtensionApp
 from traitlets import Float
 
 from portal.response_headers import PlainHeaders
-from portal.server.collaboration import load_collaboration, offer_labextensions
-from portal.server.commands import equip_terminals
+from portal.server.base.commands import equip_terminals
+from portal.server.base.failed_page import offer_rescue
+from portal.server.base.guest_rights import GuestRights
+from portal.server.base.hub_api import HubApi
+from portal.server.base.kernel_listener import KernelListener
+from portal.server.base.local_socket import LocalSocket
+from portal.server.base.open_notebooks import notebook_of
+from portal.server.base.page import PAGES_DIR
+from portal.server.base.private_dir import make_private_dir
+from portal.server.base.storage_links import read_storage
+from portal.server.base.unknown_route import ROUTE as UNKNOWN_ROUTE
+from portal.server.collaboration.documents import load_collaboration, offer_labextensions
+from portal.server.courses.course import Courses
+from portal.server.courses.handlers import course_routes
+from portal.server.downloads.refused import PLUGINS as DOWNLOAD_PLUGINS
+from portal.server.downloads.refused import ROUTES as DOWNLOAD_ROUTES
 from portal.server.environments.handlers import environment_routes
 from portal.server.environments.tasks import Tasks
 from portal.server.exports.handlers import export_routes
-from portal.server.failed_page import offer_rescue
 from portal.server.files.checkpoints import keep_checkpoints_apart
 from portal.server.files.deletion import delete_whole_folders
 from portal.server.files.handlers import Transfers, transfer_routes
-from portal.server.files.no_downloads import PLUGINS as DOWNLOAD_PLUGINS
-from portal.server.files.no_downloads import ROUTES as DOWNLOAD_ROUTES
 from portal.server.files.unreadable_names import mark_unreadable_names
 from portal.server.full_disk import keep_readable
-from portal.server.git.course import Courses
-from portal.server.git.handlers import course_routes
 from portal.server.git.panel import EXTENSION as GIT_PANEL
 from portal.server.git.panel import count_no_polling
 from portal.server.git.settings import forget_credentials
 from portal.server.hidden_plugins import hide_plugins
-from portal.server.home.files import shared_files
-from portal.server.home.handlers import template_routes
-from portal.server.home.home import Home
-from portal.server.hub_api import HubApi
 from portal.server.inherited_environment import offer_tools, prepare_inherited
 from portal.server.jobs.handlers import job_routes
-from portal.server.jobs.page import PAGES_DIR
 from portal.server.jobs.queue import JobQueue
-from portal.server.kernel_listener import KernelListener
 from portal.server.kernels.execution_watch import ExecutionWatch
 from portal.server.kernels.handlers import kernel_routes
 from portal.server.kernels.notebook_writer import NotebookWriter
@@ -52,35 +55,32 @@ from portal.server.kernels.offered_kernels import OfferedKernels
 from portal.server.kernels.slurm_programs import SlurmPrograms
 from portal.server.licenses import answer_refusals
 from portal.server.lingering_threads import end_despite_threads
-from portal.server.mlflow.pages import MlflowPages
-from portal.server.mlflow.proxy import MlflowProxy
-from portal.server.open_notebooks import notebook_of
 from portal.server.page_config import page_config
 from portal.server.ports.handlers import port_routes
 from portal.server.ports.key import PortKey
-from portal.server.private_dir import make_private_dir
 from portal.server.reading.handlers import Reading
 from portal.server.runs.handlers import run_routes
 from portal.server.runs.limit import RunsLimit
 from portal.server.runs.runs import Runs
 from portal.server.s3.drive import S3Drive
 from portal.server.session.cells_elsewhere import CELL_ROUTE, CellHandler, CellsElsewhere
-from portal.server.session.guest_rights import GuestRights
-from portal.server.session.guests import Guests
 from portal.server.session.handlers import ROUTES
 from portal.server.session.local_handlers import LOCAL_ROUTES
 from portal.server.session.monitor import make_session_monitor
-from portal.server.session.visitors import Visitors
+from portal.server.sharing.guest_gate import Guests
+from portal.server.sharing.visitors import Visitors
 from portal.server.ssh.connections import SshConnections
 from portal.server.ssh.handlers import ROUTE as SSH_ROUTE
 from portal.server.ssh.handlers import SshSocket
 from portal.server.ssh.terminal_warnings import warn_terminals
-from portal.server.storage_handlers import storage_routes
-from portal.server.storage_links import read_storage
-from portal.server.tensorboard.handlers import page_routes, tensorboard_routes
-from portal.server.tensorboard.instances import TensorBoards
-from portal.server.tensorboard.notebook_socket import NotebookSocket
-from portal.server.unknown_route import ROUTE as UNKNOWN_ROUTE
+from portal.server.storage.files import shared_files
+from portal.server.storage.handlers import storage_routes
+from portal.server.templates.handlers import template_routes
+from portal.server.templates.home import Home
+from portal.server.viewers.handlers import LocalPagesHandler, page_routes, tensorboard_routes
+from portal.server.viewers.mlflow.pages import MlflowPages
+from portal.server.viewers.mlflow.proxy import MlflowProxy
+from portal.server.viewers.tensorboard.pages import TensorBoards
 from portal.server.web_tools.handlers import ToolsHandler, offered_tools, tool_handlers
 from portal.server.web_tools.vscode import vscode_tool
 from spawner.session_settings import SessionSettings, read_settings
@@ -155,8 +155,11 @@ class PortalServer(ExtensionApp):
         root_dir, base_url = self.serverapp.root_dir, self.serverapp.base_url
         self.tensorboards = TensorBoards(parent=self, root_dir=root_dir, base_url=base_url)
         self.mlflow_pages = MlflowPages(parent=self, root_dir=root_dir, base_url=base_url)
-        self.kernel_socket = NotebookSocket(self.private_dir, self.tensorboards, self.log)
+        self.kernel_socket = LocalSocket(self.private_dir, self.log)
         self.kernel_socket.open()
+        self.kernel_socket.add_routes(
+            [(r"/tensorboards", LocalPagesHandler, {"pages": self.tensorboards})]
+        )
         self.slurm_programs = SlurmPrograms(self.private_dir, self.log)
         self.slurm_programs.open()
         self.environment_tasks = Tasks(

@@ -6,13 +6,13 @@ from collections.abc import MutableMapping
 from pathlib import Path
 
 from portal.environments.probe import probe_node
-from portal.server.commands import offer_commands, offer_modules, replace_missing_shell
+from portal.server.base.commands import offer_commands, offer_modules, replace_missing_shell
+from portal.server.base.storage_links import expand_storage
 from portal.server.git.settings import offer_git
 from portal.server.kernels.import_path import drop_relative_paths, guard_ports, offer_library
 from portal.server.kernels.inheritance import leave_no_core_files, prepare_environment
-from portal.server.mlflow.tracking import offer_mlflow
 from portal.server.s3.drive import offer_s3
-from portal.server.storage_links import expand_storage
+from portal.server.viewers.mlflow.tracking import offer_mlflow
 from spawner.session_settings import SessionSettings
 
 

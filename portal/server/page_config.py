@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from portal.server.mlflow.tracking import has_mlflow
+from portal.server.viewers.mlflow.tracking import has_mlflow
 from spawner.session_settings import SessionSettings
 
 

@@ -276,4 +276,4 @@ def test_none_outlives_a_notebook_server_that_is_killed(server, logged):
 
 
 def is_mlflow(pid: int) -> bool:
-    return b"server/mlflow/process.py" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return b"viewers/mlflow/process.py" in Path(f"/proc/{pid}/cmdline").read_bytes()

@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 import requests
 
-from portal.server.errors import PreviewError
-from portal.server.files.no_downloads import PLUGINS
+from portal.server.base.errors import PreviewError
+from portal.server.downloads.refused import PLUGINS
 from portal.server.files.preview import preview
 from tests.support.eventually import eventually
 from tests.support.mounts import small_disk

@@ -23,7 +23,7 @@ TERMINAL = """
 import os, sys
 from pathlib import Path
 from portal.environments.probe import probe_node
-from portal.server.commands import offer_commands, offer_modules, terminal_shell
+from portal.server.base.commands import offer_commands, offer_modules, terminal_shell
 from portal.server.kernels.inheritance import prepare_environment
 
 offer_commands(os.environ, Path(sys.prefix))

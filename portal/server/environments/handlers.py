@@ -17,7 +17,7 @@ from portal.environments.own import own_environments
 from portal.environments.probe import probe_node
 from portal.environments.sharing import own_groups
 from portal.packages.cli import kernels as shipped_kernels
-from portal.server.authorization import for_the_user
+from portal.server.base.authorization import for_the_user
 from portal.server.environments.order import parse_order
 from portal.server.environments.tasks import Tasks
 from spawner.errors import PortalError

@@ -11,8 +11,8 @@ from jupyter_server.nbconvert.handlers import NbconvertFileHandler, NbconvertPos
 from jupyter_server.services.nbconvert.handlers import NbconvertRootHandler
 from tornado.web import HTTPError
 
-from portal.server.authorization import for_the_user
-from portal.server.errors import ExportError
+from portal.server.base.authorization import for_the_user
+from portal.server.base.errors import ExportError
 
 
 class FormatsHandler(NbconvertRootHandler):

@@ -14,7 +14,7 @@ from typing import Any
 import nbformat
 from nbconvert.exporters import Exporter
 
-from portal.server.errors import ExportError
+from portal.server.base.errors import ExportError
 
 _TIMEOUT_S = 120
 _LAY_OUT = "import sys, typst; typst.compile(sys.argv[1], output=sys.argv[2])"

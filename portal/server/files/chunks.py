@@ -9,7 +9,7 @@ from typing import Any
 from jupyter_server.base.handlers import APIHandler
 from tornado.web import HTTPError
 
-from portal.server.errors import S3Error, UploadError
+from portal.server.base.errors import S3Error, UploadError
 from spawner.errors import PortalError
 
 _MIB = 1024 * 1024

@@ -14,8 +14,8 @@ from jupyter_core.utils import ensure_async
 from jupyter_server.base.handlers import APIHandler, JupyterHandler
 from tornado.web import HTTPError
 
-from portal.server.authorization import for_the_user
-from portal.server.errors import PreviewError
+from portal.server.base.authorization import for_the_user
+from portal.server.base.errors import PreviewError
 from portal.server.files.archive import stream_archive
 from portal.server.files.chunks import ChunksHandler, refuse
 from portal.server.files.preview import preview

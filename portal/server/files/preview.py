@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from portal.server.errors import PreviewError
+from portal.server.base.errors import PreviewError
 from portal.server.files import parquet_rows
 
 _TIMEOUT_S = 30

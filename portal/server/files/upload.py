@@ -9,7 +9,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from portal.server.errors import (
+from portal.server.base.errors import (
     UploadConflictError,
     UploadError,
     UploadFullError,

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 from jupyter_server.base.handlers import APIHandler
 
-from portal.server.authorization import for_the_user
-from portal.server.errors import JobError
-from portal.server.jobs.page import JobsPage
+from portal.server.base.authorization import for_the_user
+from portal.server.base.errors import JobError
+from portal.server.base.page import JobsPage
 from portal.server.jobs.queue import JobQueue
 from spawner.errors import PortalError
 

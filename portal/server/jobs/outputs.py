@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from portal.server.errors import JobError
+from portal.server.base.errors import JobError
 from portal.server.jobs.script import parse_options
 from portal.whole_file import write_whole
 from spawner.slurm.listing import Sacct

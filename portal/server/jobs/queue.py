@@ -10,8 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from portal.server.commands import VARIABLE as COMMANDS
-from portal.server.errors import JobError, NoSuchJobError
+from portal.server.base.commands import VARIABLE as COMMANDS
+from portal.server.base.errors import JobError, NoSuchJobError
 from portal.server.jobs.jobs import (
     ENDED,
     QUEUED,

@@ -9,7 +9,7 @@ from typing import Any
 from jupyter_server.services.kernels.connection.base import deserialize_msg_from_ws_v1
 from jupyter_server.services.kernels.connection.channels import ZMQChannelsWebsocketConnection
 
-from portal.server.kernel_listener import KernelListener, Published
+from portal.server.base.kernel_listener import KernelListener, Published
 from portal.server.kernels.execution import Execution
 from portal.server.kernels.executions import Executions
 from portal.server.kernels.page_output import shortened

@@ -8,7 +8,7 @@ from typing import Any
 
 from jupyter_server.base.handlers import APIHandler
 
-from portal.server.authorization import for_the_user
+from portal.server.base.authorization import for_the_user
 from portal.server.kernels.execution_watch import ExecutionWatch
 from portal.server.kernels.kernels import Kernels
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from traitlets.config import Config
 
-from portal.server.private_dir import make_private_dir
+from portal.server.base.private_dir import make_private_dir
 
 # A unix socket's address holds 107 bytes, and "/kernel-<36 characters>-ipc-5" takes up to 50.
 _MAX_FOLDER_BYTES = 107 - 50

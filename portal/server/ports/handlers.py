@@ -13,9 +13,9 @@ from typing import Any
 import httpcore
 from jupyter_server.auth.decorator import allow_unauthenticated
 
-from portal.server.authorization import for_the_user
-from portal.server.errors import SilentPortError
-from portal.server.forwarding import ForwardingHandler
+from portal.server.base.authorization import for_the_user
+from portal.server.base.errors import SilentPortError
+from portal.server.base.forwarding import ForwardingHandler
 from portal.server.ports.key import VARIABLE, PortKey
 from portal.server.ports.listeners import LOOPBACK, SessionPorts
 from portal.server.ports.sandboxed_page import with_storage

@@ -7,7 +7,7 @@ import secrets
 import weakref
 from collections.abc import MutableMapping
 
-from portal.server.forwarding import ForwardingHandler, cut_off
+from portal.server.base.forwarding import ForwardingHandler, cut_off
 
 VARIABLE = "PORTAL_PORT_PREFIX"
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from portal.server.errors import ForeignPortError, SilentPortError
+from portal.server.base.errors import ForeignPortError, SilentPortError
 
 LOOPBACK = "127.0.0.1"
 _LISTEN = "0A"

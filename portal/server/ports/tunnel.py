@@ -7,7 +7,7 @@ import asyncio
 import httpcore
 from tornado.iostream import IOStream, StreamClosedError
 
-from portal.server.forwarding import HOP_BY_HOP, ForwardingHandler
+from portal.server.base.forwarding import HOP_BY_HOP, ForwardingHandler
 
 _CHUNK_BYTES = 64 * 1024
 _Ended = (StreamClosedError, httpcore.NetworkError, httpcore.TimeoutException)

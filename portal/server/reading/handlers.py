@@ -17,13 +17,19 @@ from jupyter_server.utils import url_path_join
 from tornado.web import HTTPError
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
-from portal.server.authorization import for_the_user
-from portal.server.jobs.page import PAGES_DIR
+from portal.server.base.authorization import for_the_user
+from portal.server.base.guest_rights import (
+    EVERYTHING,
+    READING_PAGE,
+    ForReaders,
+    GuestRights,
+    Rights,
+    is_guest,
+)
+from portal.server.base.page import PAGES_DIR
 from portal.server.reading.cells import CellView, Renderer
 from portal.server.reading.notebooks import Notebook, Notebooks, Watch, find_rooms
 from portal.server.reading.people import RENEW_S, Entry, find_cursors, list_people
-from portal.server.session.guest_rights import EVERYTHING, GuestRights, Rights
-from portal.server.session.guests import READING_PAGE, ForReaders, is_guest
 
 # Changes that come together are shown together.
 TOGETHER_S = 0.2

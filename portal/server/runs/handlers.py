@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 
 from jupyter_server.base.handlers import APIHandler
 
-from portal.server.authorization import for_the_user
-from portal.server.errors import RunError
+from portal.server.base.authorization import for_the_user
+from portal.server.base.errors import RunError
+from portal.server.base.page import RunsPage
 from portal.server.jobs.outputs import read_piece
-from portal.server.jobs.page import RunsPage
 from portal.server.runs.runs import Runs
 from spawner.errors import PortalError
 

@@ -10,7 +10,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from portal.server.errors import NoSuchRunError, RunError
+from portal.server.base.errors import NoSuchRunError, RunError
 from portal.server.runs.folder import (
     MOST_LABEL_CHARACTERS,
     NAME,

@@ -12,8 +12,8 @@ from jupyter_server.services.contents.handlers import ContentsHandler
 from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError
 
-from portal.server.authorization import for_the_user
-from portal.server.errors import PreviewError, S3Error, S3KeysError
+from portal.server.base.authorization import for_the_user
+from portal.server.base.errors import PreviewError, S3Error, S3KeysError
 from portal.server.files.chunks import Chunk, ChunksHandler, refuse
 from portal.server.s3.contents import S3Contents, split
 from portal.server.s3.keys import Keys

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from portal.server.errors import PreviewError, S3NotFoundError
+from portal.server.base.errors import PreviewError, S3NotFoundError
 from portal.server.files.preview import Preview, check_kind, preview
 from portal.server.s3.store import Store
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 
-from portal.server.errors import S3Error, S3SilentError, UploadConflictError
+from portal.server.base.errors import S3Error, S3SilentError, UploadConflictError
 from portal.server.s3.store import Store
 
 MIB = 1024 * 1024

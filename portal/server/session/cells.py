@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from portal.server.kernel_listener import KernelListener, Published
+from portal.server.base.kernel_listener import KernelListener, Published
 
 N_KEPT = 200
 # Shorter ones are no width in a graph of hours.

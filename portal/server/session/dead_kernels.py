@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from portal.server.kernel_listener import Death, KernelListener, Published
+from portal.server.base.kernel_listener import Death, KernelListener, Published
 from portal.server.session.cgroup import Source
 
 NOTICE_S = 300.0

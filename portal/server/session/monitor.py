@@ -11,9 +11,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from portal.server.hub_api import HubApi, HubError
-from portal.server.kernel_listener import KernelListener
-from portal.server.open_notebooks import notebook_of, notebooks_by_kernel
+from portal.server.base.hub_api import HubApi, HubError
+from portal.server.base.kernel_listener import KernelListener
+from portal.server.base.open_notebooks import notebook_of, notebooks_by_kernel
 from portal.server.session.advice import advise
 from portal.server.session.cells import CellRuns
 from portal.server.session.cgroup import find_allotment, find_source

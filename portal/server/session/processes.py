@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 
 from portal.environments.start.kernel_ports import FORWARDER
-from portal.server.commands import GUARDED
+from portal.server.base.commands import GUARDED
 from portal.server.session.cgroup import MIB
 
 N_SHOWN = 8
@@ -28,8 +28,8 @@ TENSORBOARD = "TensorBoard"
 _LOADED_TENSORBOARD = "TensorBoard, loaded"
 _SHELLS = frozenset({"bash", "csh", "dash", "fish", "ksh", "sh", "tcsh", "zsh"})
 _PORTAL_PROGRAM = re.compile(r"/(spawner/(node|programs)|portal/server)/[a-z0-9_/]+\.py$")
-_TENSORBOARD_PROGRAM = re.compile(r"\bportal/server/tensorboard/process$")
-_MLFLOW_PROGRAM = re.compile(r"\bportal/server/mlflow/process\.py$")
+_TENSORBOARD_PROGRAM = re.compile(r"\bportal/server/viewers/tensorboard/process$")
+_MLFLOW_PROGRAM = re.compile(r"\bportal/server/viewers/mlflow/process\.py$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

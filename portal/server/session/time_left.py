@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
-from portal.server.hub_api import HubError
+from portal.server.base.hub_api import HubError
 from spawner.session_settings import read_settings
 
 # How old the hub's answer may be. A thousand open sessions make 17 requests a second.

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from portal.server.errors import SshError, SshLimitError
-from portal.server.private_dir import make_private_dir
+from portal.server.base.errors import SshError, SshLimitError
+from portal.server.base.private_dir import make_private_dir
 from portal.server.ssh.programs import end_programs
 from portal.server.ssh.sshd import (
     LOGIN_PROGRAM,

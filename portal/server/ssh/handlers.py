@@ -18,9 +18,9 @@ from jupyter_server.base.handlers import JupyterHandler
 from jupyter_server.base.websocket import WebSocketMixin
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
-from portal.server.errors import SshError
+from portal.server.base.errors import SshError
+from portal.server.base.forwarding import forwarded_addresses
 from portal.server.session.monitor import SessionMonitor
-from portal.server.session.visitors import forwarded_addresses
 from portal.server.ssh.connections import SshConnection, SshConnections
 from spawner.errors import PortalError
 

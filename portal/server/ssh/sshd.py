@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from portal.server.commands import terminal_shell
-from portal.server.errors import SshError
+from portal.server.base.commands import terminal_shell
+from portal.server.base.errors import SshError
 
 # Where distributions put it; a user's PATH seldom has these folders.
 SBIN = "/usr/sbin:/usr/local/sbin:/sbin"
@@ -22,7 +22,7 @@ _SFTP_SERVERS = (
     "/usr/lib/ssh/sftp-server",
     "/usr/libexec/sftp-server",
 )
-LOGIN_PROGRAM = Path(__file__).with_name("login.py")
+LOGIN_PROGRAM = Path(__file__).with_name("forced_command.py")
 # Two words, so no option of authorized_keys(5) can stand in front of them.
 _PUBLIC_KEY = re.compile(r"[a-z0-9@.-]{1,60} [A-Za-z0-9+/]{40,4000}={0,2}", re.ASCII)
 # As the site's tools do not get them either: what is started here can do without the hub.

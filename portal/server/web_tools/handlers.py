@@ -13,7 +13,7 @@ from jupyter_server_proxy.config import ServerProcess, make_handlers
 from jupyter_server_proxy.handlers import RewritableResponse
 from tornado.httputil import HTTPHeaders, HTTPServerRequest
 
-from portal.server.authorization import for_the_user
+from portal.server.base.authorization import for_the_user
 from portal.server.web_tools.tool import WebTool, tool_path
 from spawner.session_settings import SessionSettings
 

@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 
-from portal.server.tensorboard.process.private_network import die_with
+from portal.server.viewers.tensorboard.process.private_network import die_with
 
 
 def main() -> int:

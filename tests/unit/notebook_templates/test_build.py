@@ -13,8 +13,8 @@ import nbformat
 import pytest
 from packaging.requirements import Requirement
 
-from portal.server.home.template_cards import read_goals
-from portal.server.home.template_source import TemplateSource
+from portal.server.templates.cards import read_goals
+from portal.server.templates.source import TemplateSource
 from tests.support.load_file import load_file
 from tests.support.source_code import statements, tree_of
 

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from portal.environments.start.kernel_ports import FORWARDER
-from portal.server.commands import terminal_shell
-from portal.server.mlflow.pages import MLFLOW
+from portal.server.base.commands import terminal_shell
 from portal.server.session.processes import (
     N_SHOWN,
     THE_PORTAL,
@@ -22,7 +21,8 @@ from portal.server.session.processes import (
     ProcessUse,
     name_of,
 )
-from portal.server.tensorboard.viewer import TENSORBOARD
+from portal.server.viewers.mlflow.pages import MLFLOW
+from portal.server.viewers.viewer import TENSORBOARD
 from tests.support.eventually import eventually
 
 

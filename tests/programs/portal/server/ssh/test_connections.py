@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.server.errors import SshError, SshLimitError
+from portal.server.base.errors import SshError, SshLimitError
 from portal.server.ssh import connections as module
 from portal.server.ssh.connections import ACTIVE_BYTES, ACTIVE_WINDOW_S, SshConnections, Traffic
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.server.errors import PreviewError
+from portal.server.base.errors import PreviewError
 from portal.server.files.preview import preview
 
 

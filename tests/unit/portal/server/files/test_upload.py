@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.server.errors import (
+from portal.server.base.errors import (
     UploadConflictError,
     UploadError,
     UploadFullError,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.server.errors import JobError
+from portal.server.base.errors import JobError
 from portal.server.jobs.jobs import is_job_id, parse_accounting, parse_gpus, parse_queue
 from portal.server.jobs.queue import JobQueue
 from portal.server.jobs.script import parse_options

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, cast
 
-from portal.server.forwarding import ForwardingHandler
+from portal.server.base.forwarding import ForwardingHandler
 from portal.server.ports.key import VARIABLE, PortKey
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.server.errors import NoSuchRunError, RunError
+from portal.server.base.errors import NoSuchRunError, RunError
 from portal.server.runs import runs as module
 from portal.server.runs.folder import RunRecord
 from portal.server.runs.runs import Runs

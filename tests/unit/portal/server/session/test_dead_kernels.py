@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from portal.server.kernel_listener import Published
+from portal.server.base.kernel_listener import Published
 from portal.server.session.cgroup import Usage
 from portal.server.session.dead_kernels import NOTICE_S, DeadKernels, describe_death
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from portal.server.hub_api import HubError
+from portal.server.base.hub_api import HubError
 from portal.server.session.time_left import (
     ANSWER_AGE_S,
     NEAR_ANSWER_AGE_S,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from portal.server.commands import terminal_shell
-from portal.server.errors import SshError
+from portal.server.base.commands import terminal_shell
+from portal.server.base.errors import SshError
 from portal.server.ssh.sshd import check_public_key, describe_login, find_sshd, sshd_config
 
 KEY = "ssh-ed25519 " + "A" * 68
@@ -18,7 +18,7 @@ def config(**changes: object) -> list[str]:
     values = {
         "host_key": Path("/dev/shm/a/host_key"),
         "authorized_keys": Path("/dev/shm/a/b/authorized_keys"),
-        "login_argv": ("/opt/my python", "-IS", "login.py", "login.json"),
+        "login_argv": ("/opt/my python", "-IS", "forced_command.py", "login.json"),
         "sftp_server": "/usr/lib/openssh/sftp-server",
         "forwards_ports": True,
         **changes,
@@ -36,7 +36,7 @@ def test_only_the_key_of_the_connection_lets_in() -> None:
 
 
 def test_every_login_gets_the_environment_of_the_session() -> None:
-    assert "ForceCommand '/opt/my python' -IS login.py login.json" in config()
+    assert "ForceCommand '/opt/my python' -IS forced_command.py login.json" in config()
 
 
 def test_a_port_on_the_node_is_never_opened_and_none_is_reached_if_the_site_says_so() -> None:

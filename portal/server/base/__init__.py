@@ -1,0 +1,1 @@
+"""What all features of a session share; it imports none of them."""

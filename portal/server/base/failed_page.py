@@ -1,0 +1,24 @@
+"""The page in place of one that failed: how its user gets out, whatever file is the cause."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from typing import Any
+
+from portal.server.base.page import PAGES_DIR
+
+
+def offer_rescue(settings: MutableMapping[str, Any]) -> None:
+    """Have errors 500 lead to a rescue session.
+
+    Args:
+        settings: Those of the server's web application, with what JupyterHub has set, if there is
+            a hub.
+    """
+    variables = settings["jinja_template_vars"]
+    home = variables.get("hub_control_panel_url")
+    if home is None:
+        return
+    variables["rescue_url"] = f"{home.removesuffix('home')}spawn?rescue=1"
+    # Before Jupyter's own folders, in which no template has this name.
+    settings["jinja2_env"].loader.searchpath.insert(0, str(PAGES_DIR))

@@ -1,0 +1,1 @@
+"""Several people in one document, in sessions that may be shared."""

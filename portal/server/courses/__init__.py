@@ -1,0 +1,1 @@
+"""Courses: repositories that a link fetches into the home."""

@@ -1,0 +1,86 @@
+"""The page and the REST API of courses that links fetch."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection
+from typing import Any
+
+from jupyter_server.base.handlers import APIHandler
+
+from portal.server.base.authorization import for_the_user
+from portal.server.base.errors import CourseError
+from portal.server.base.page import JobsPage
+from portal.server.courses.course import Courses
+from portal.server.courses.course_link import CourseLink, read_link
+from spawner.errors import PortalError
+
+
+class CoursePage(JobsPage):
+    """Shows what a link would fetch, and a button; without a link, a form that makes one.
+
+    Source:
+        Its path and its query are those of nbgitpuller, so that links made for it work.
+    """
+
+    auth_resource = "contents"
+    file_name = "course.html"
+
+
+class CoursesHandler(APIHandler):
+    """REST API `portal/api/courses`. A stranger's link reads; only the page's button writes."""
+
+    auth_resource = "contents"
+
+    def initialize(self, courses: Courses, hosts: Collection[str]) -> None:
+        """Store the arguments of the route."""
+        self.courses = courses
+        self.hosts = hosts
+
+    @for_the_user
+    async def get(self) -> None:
+        """Say what the link in the query would fetch, or without one how links begin."""
+        if "repo" not in self.request.query_arguments:
+            hub = f"{os.environ.get('JUPYTERHUB_BASE_URL', '/')}hub/"
+            link = f"{hub}user-redirect/git-pull"
+            self.finish(json.dumps({"hosts": [*self.hosts], "link": link}))
+            return
+        try:
+            self.finish(json.dumps(self._course().as_json()))
+        except PortalError as error:
+            self._refuse(error)
+
+    @for_the_user
+    async def post(self) -> None:
+        """Fetch what the link in the query names: `{"url": page to open}`."""
+        try:
+            course = self._course()
+            self.log.info("Fetching %s into %s", course.repository, course.folder)
+            await self.courses.fetch(course)
+        except PortalError as error:
+            self.log.warning("%s", error)
+            self._refuse(error)
+            return
+        self.finish(json.dumps({"url": f"{self.base_url}{course.opened}"}))
+
+    def _course(self) -> CourseLink:
+        if not self.hosts:
+            raise CourseError(
+                "A link to a course was opened. This portal fetches none: clone the repository in"
+                " a terminal."
+            )
+        query = {name: self.get_query_argument(name) for name in self.request.query_arguments}
+        return read_link(query, self.hosts)
+
+    def _refuse(self, error: PortalError) -> None:
+        self.set_status(error.http_status)
+        self.finish({"message": error.message})
+
+
+def course_routes(courses: Courses, hosts: Collection[str]) -> list[Any]:
+    """Return the routes; `hosts` are those from which links may fetch courses."""
+    return [
+        (r"/portal/api/courses", CoursesHandler, {"courses": courses, "hosts": hosts}),
+        (r"/git-pull", CoursePage),
+    ]

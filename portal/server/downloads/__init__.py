@@ -1,0 +1,1 @@
+"""Sites that allow no downloads: their routes refuse, their menu entries go."""

@@ -1,1 +1,0 @@
-"""The portal's files in a user's home: templates and the links to the shared storage."""

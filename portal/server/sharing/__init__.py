@@ -1,0 +1,1 @@
+"""Others in a session: whom its owner has let in, and what they may do."""

@@ -1,0 +1,70 @@
+"""REST API `portal/api/storage`: the site's storages as this user finds them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jupyter_server.base.handlers import APIHandler
+
+import spawner
+from portal.server.base.authorization import for_the_user
+from spawner.space import choose_space
+
+# What the launcher runs on the head node: started, not imported.
+PROGRAM = Path(spawner.__path__[0], "programs", "storage.py")
+
+
+class StorageHandler(APIHandler):
+    """The storages that are there and that the user may enter, and those that do not answer."""
+
+    auth_resource = "contents"
+
+    def initialize(self, storage: Mapping[str, Path]) -> None:
+        """Store the arguments of the route."""
+        self._storage = storage
+
+    @for_the_user
+    async def get(self) -> None:
+        """Return name, path, space in bytes, and whether it answers, of each."""
+        asked = (describe(name, path) for name, path in self._storage.items())
+        self.finish({"storages": [one for one in await asyncio.gather(*asked) if one is not None]})
+
+
+async def describe(name: str, path: Path) -> dict[str, Any] | None:
+    """Return a storage as JSON has it; None if it is not there or the user may not enter it.
+
+    Only child processes touch it: a mount that hangs would take this one with it.
+    """
+    said = await _look(path)
+    if said["is_missing"]:
+        return None
+    space = choose_space(said)
+    return {
+        "name": name,
+        "path": str(path),
+        "answers": bool(said["statfs"]),
+        "free_bytes": None if space is None else space.free_bytes,
+        "total_bytes": None if space is None else space.total_bytes,
+        "is_quota": space is not None and space.is_quota,
+    }
+
+
+async def _look(path: Path) -> dict[str, Any]:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-IS", PROGRAM),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    out, _ = await process.communicate(json.dumps([str(path)]).encode())
+    said: dict[str, dict[str, Any]] = json.loads(out)
+    return said[str(path)]
+
+
+def storage_routes(storage: Mapping[str, Path]) -> list[Any]:
+    """Return the routes; `storage` has paths by the names of the links in the home."""
+    return [(r"/portal/api/storage", StorageHandler, {"storage": storage})]

@@ -1,0 +1,1 @@
+"""The site's templates: copied into the home, and the cards of the launcher."""

@@ -1,0 +1,193 @@
+"""Copies of templates, which the launcher's cards open, so that templates stay as they came."""
+
+from __future__ import annotations
+
+import json
+import os.path
+import re
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from portal.server.base.errors import TemplateError
+from portal.server.templates.safe_folder import Folder, NotPlainError, open_folder, read_below
+from portal.server.templates.source import TemplateSource
+from portal.server.templates.templates import (
+    FOLDER_NAME,
+    MOST_TEMPLATE_BYTES,
+    Installation,
+    Outcome,
+)
+from portal.server.templates.versions import (
+    COPIES_RECORD_PATH,
+    read_releases,
+    write_releases,
+)
+
+COPIES_FOLDER_NAME = "work"
+# Where the site's storage has that name, whose link is in the home.
+_OTHER_FOLDER_NAME = "my-work"
+# Modules for several notebooks, as in `sys.path.append("../shared")`.
+_SHARED = "shared"
+# [text](target) with a target that is relative to the notebook.
+_LINK = re.compile(r"\]\((?P<target>(?![a-z][a-z0-9+.-]*:|[/#])[^)\s]+\.(?:ipynb|md))(?=[#)])")
+
+
+def copies_folder_name(storage: Container[str]) -> str:
+    """Return the name of the folder of copies beside links to the shared storage."""
+    return _OTHER_FOLDER_NAME if COPIES_FOLDER_NAME in storage else COPIES_FOLDER_NAME
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copy:
+    """A copy of a template, as paths from the home.
+
+    Attributes:
+        beside: New release that was saved next to a copy that the user edited, or "".
+    """
+
+    path: str
+    beside: str = ""
+
+
+def find_template(sources: Iterable[TemplateSource], name: str) -> tuple[TemplateSource, bytes]:
+    """Return the source of the template of this name, and the site's release.
+
+    Args:
+        sources: Folders of templates.
+        name: Path below the templates folder, as a request has it.
+
+    Raises:
+        TemplateError: If no source has it.
+    """
+    path = PurePosixPath(name)
+    # The name comes from a request and must stay below the sources.
+    if not path.is_absolute() and ".." not in path.parts:
+        for source in sources:
+            if not path.is_relative_to(source.below):
+                continue
+            original = path.relative_to(source.below)
+            try:
+                content = read_below(source.path, original, MOST_TEMPLATE_BYTES)
+            except (OSError, NotPlainError):
+                continue
+            if content is not None:
+                return source, content
+    raise TemplateError(
+        f"{FOLDER_NAME}/{name[:200]} is no template of this site. Choose a file that came with it."
+    )
+
+
+def copy_template(
+    sources: Iterable[TemplateSource],
+    home: Path,
+    name: str,
+    kernelspec: Mapping[str, Any] | None = None,
+    folder_name: str = COPIES_FOLDER_NAME,
+) -> Copy:
+    """Copy a template to the user's folder of copies, with the files that it reads.
+
+    What the user edited stays; what not gets the new release, as in `install_templates`.
+
+    Args:
+        sources: Folders of templates.
+        home: Where the folder of copies is, or is made.
+        name: Path below the templates folder.
+        kernelspec: Kernel that a new copy names, as in a notebook's metadata.
+        folder_name: Name of the folder of copies.
+
+    Raises:
+        TemplateError: If no source has it, or it cannot be written.
+    """
+    source, content = find_template(sources, name)
+    path = PurePosixPath(name)
+    releases = read_releases(home, COPIES_RECORD_PATH)
+    known = dict(releases)
+    outcome = Outcome()
+    files = _Files(source, path)
+    copies = home / folder_name
+    try:
+        # It may be a link to larger storage, which the user has made.
+        copies.mkdir(exist_ok=True)
+        with open_folder(copies) as folder:
+            modules = Installation(releases, outcome, folder_name, files.takes)
+            _install_beside(modules, source, folder)
+            notebook = Installation(releases, outcome, folder_name)
+            _install(notebook, _adapted(content, path, kernelspec), folder, path)
+        if releases != known:
+            write_releases(home, releases, COPIES_RECORD_PATH)
+    except (OSError, NotPlainError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise TemplateError(
+            f"{FOLDER_NAME}/{name} could not be copied to {folder_name} ({reason}). "
+            "Make room, or rename what is in the way, then try again."
+        ) from error
+    # A new release of the notebook alone: one of a module is seen beside it.
+    stem = str(path.with_suffix("")) + ".new"
+    beside = next((each for each in outcome.beside if each.startswith(stem)), "")
+    return Copy(
+        path=f"{folder_name}/{path}",
+        beside=f"{folder_name}/{beside}" if beside else "",
+    )
+
+
+class _Files:
+    """The files that a notebook may read: those of its folder, and modules for all notebooks."""
+
+    def __init__(self, source: TemplateSource, notebook: PurePosixPath) -> None:
+        top = PurePosixPath(source.below)
+        is_at_our_top = not source.below and notebook.parent == top
+        own = [] if is_at_our_top else [notebook.parent]
+        self._folders = [*own, top / _SHARED]
+
+    def takes(self, path: PurePosixPath) -> bool:
+        """Return whether a file is copied along, or what is in a folder is looked at."""
+        is_within = any(path.is_relative_to(folder) for folder in self._folders)
+        is_above = any(folder.is_relative_to(path) for folder in self._folders)
+        return is_above or (is_within and path.suffix not in {".ipynb", ".md"})
+
+
+def _install_beside(installation: Installation, source: TemplateSource, folder: Folder) -> None:
+    with open_folder(source.path) as original:
+        if not source.below:
+            installation.install_folder(original, folder, PurePosixPath())
+            return
+        with folder.enter(source.below) as own:
+            installation.install_folder(original, own, PurePosixPath(source.below))
+
+
+def _install(
+    installation: Installation,
+    content: bytes,
+    folder: Folder,
+    path: PurePosixPath,
+    n_entered: int = 0,
+) -> None:
+    if n_entered == len(path.parent.parts):
+        installation.install_file(content, folder, path)
+        return
+    with folder.enter(path.parts[n_entered]) as inner:
+        _install(installation, content, inner, path, n_entered + 1)
+
+
+def _adapted(content: bytes, path: PurePosixPath, kernelspec: Mapping[str, Any] | None) -> bytes:
+    """Return the notebook with the kernel that runs it here, and with links to the templates."""
+    try:
+        notebook = json.loads(content)
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "markdown":
+                text = "".join(cell["source"])
+                linked = _LINK.sub(lambda found: f"]({_target(found['target'], path)}", text)
+                cell["source"] = linked.splitlines(keepends=True)
+        if kernelspec is not None:
+            notebook["metadata"]["kernelspec"] = dict(kernelspec)
+    # A script, or a notebook that Jupyter will complain of.
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return content
+    return (json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
+
+
+def _target(target: str, path: PurePosixPath) -> str:
+    template = PurePosixPath(FOLDER_NAME) / path.parent / target
+    return os.path.relpath(template, PurePosixPath(COPIES_FOLDER_NAME) / path.parent)

@@ -1,1 +1,0 @@
-"""The TensorBoards of a session: start, list, forward behind the login, stop."""

@@ -1,0 +1,1 @@
+"""Viewers of folders, TensorBoard and MLflow: start, list, forward behind the login, stop."""

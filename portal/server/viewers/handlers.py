@@ -1,0 +1,121 @@
+"""REST API `portal/api/tensorboards`, and the same for other viewers."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from jupyter_server.base.handlers import APIHandler
+from tornado.web import RequestHandler
+
+from portal.server.base.authorization import for_the_user
+from portal.server.base.errors import LogdirError
+from portal.server.viewers.logdir import parse_request
+from portal.server.viewers.pages import FolderPages
+from portal.server.viewers.proxy import PageProxy
+from portal.server.viewers.tensorboard.pages import TensorBoards
+from portal.server.viewers.tensorboard.script import ROUTE, TensorBoardScriptHandler
+from portal.server.viewers.viewer import Viewer
+from spawner.errors import PortalError
+
+
+class PagesHandler(APIHandler):
+    """The TensorBoards of the session, or the pages of another viewer."""
+
+    auth_resource = "tensorboards"
+
+    def initialize(self, pages: FolderPages) -> None:
+        """Store the arguments of the route."""
+        self.pages = pages
+
+    @for_the_user
+    async def get(self) -> None:
+        """List those that run, oldest first."""
+        # Whoever lists them may open one soon.
+        self.pages.keep_spare()
+        self.finish(json.dumps([board.as_json() for board in self.pages.running()]))
+
+    @for_the_user
+    async def post(self) -> None:
+        """Start one, or return the one that already shows these folders.
+
+        Source:
+            `{"logdir": "path/from/root"}` or `{"logdirs": [...]}`; 201 and what
+            `TensorBoard.as_json` returns, or an error's status and `{"message": sentence}`.
+        """
+        await open_page(self, self.pages)
+
+
+async def open_page(handler: RequestHandler, pages: FolderPages) -> None:
+    """Answer a POST with a page, or with the error that prevented it."""
+    try:
+        names = parse_request(_body(handler, pages.viewer), pages.viewer)
+        board = await pages.open(names)
+    except PortalError as error:
+        pages.log.warning("%s", error)
+        handler.set_status(error.http_status)
+        handler.finish({"message": error.message})
+        return
+    handler.set_status(201)
+    handler.set_header("Location", f"{board.path_prefix}/")
+    handler.finish(json.dumps(board.as_json()))
+
+
+def _body(handler: RequestHandler, viewer: Viewer) -> Any:
+    try:
+        return json.loads(handler.request.body)
+    except ValueError:
+        raise LogdirError(
+            f'{viewer.title} was asked for with a text that is not JSON. Post {{"logdir": "path"}}.'
+        ) from None
+
+
+class PageHandler(APIHandler):
+    """One of them."""
+
+    auth_resource = "tensorboards"
+
+    def initialize(self, pages: FolderPages) -> None:
+        """Store the arguments of the route."""
+        self.pages = pages
+
+    @for_the_user
+    async def delete(self, board_id: str) -> None:
+        """Stop it: 204, or 404 if there is none with this id."""
+        if await self.pages.stop(board_id):
+            self.set_status(204)
+            self.finish()
+            return
+        self.set_status(404)
+        self.finish(
+            {"message": f"This {self.pages.viewer.title} has ended already. Nothing was stopped."}
+        )
+
+
+class LocalPagesHandler(RequestHandler):
+    """The same for programs that ask on the local socket, such as cells."""
+
+    def initialize(self, pages: FolderPages) -> None:
+        """Store the arguments of the route."""
+        self.pages = pages
+
+    # No login: only the user can open the socket.
+    async def post(self) -> None:
+        """Start one, as the REST interface does."""
+        await open_page(self, self.pages)
+
+
+def page_routes(pages: FolderPages, proxy: type[PageProxy] = PageProxy) -> list[Any]:
+    """Return the routes of a viewer's list and of its pages."""
+    shared, name = {"pages": pages}, pages.viewer.route.rpartition("/")[2]
+    return [
+        (rf"/portal/api/{name}", PagesHandler, shared),
+        (rf"/portal/api/{name}/([^/]+)", PageHandler, shared),
+        (rf"/{pages.viewer.route}/([^/]+)(/.*)?", proxy, shared),
+    ]
+
+
+def tensorboard_routes(tensorboards: TensorBoards) -> list[Any]:
+    """Return the routes of TensorBoards, of their pages and of the script that these share."""
+    script = (rf"/{ROUTE}", TensorBoardScriptHandler, {"script": tensorboards.script})
+    return [*page_routes(tensorboards), script]

@@ -1,0 +1,84 @@
+"""The pages of MLflow in this session, one for each folder of runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from traitlets import Float, default
+
+from portal.server.base.errors import LogdirError
+from portal.server.viewers.logdir import Logdir
+from portal.server.viewers.mlflow.tracking import FOLDER
+from portal.server.viewers.page import TensorBoard
+from portal.server.viewers.pages import FolderPages
+from portal.server.viewers.viewer import Viewer
+from spawner.session_settings import read_settings
+
+MLFLOW = Viewer(
+    title="MLflow",
+    program=Path(__file__).with_name("process.py"),
+    route="portal/mlflow",
+    contents="runs",
+)
+# MLflow makes these in a folder that lacks them.
+_MADE = (".trash", "models")
+
+
+class MlflowPages(FolderPages):
+    """Starts MLflow on folders of runs; each page takes about 0.5 GB of memory.
+
+    What is not configured here is what the hub says.
+    """
+
+    viewer = MLFLOW
+    start_timeout_s = Float(120.0, help="Seconds that a start may take.").tag(config=True)
+
+    @default("python")
+    def _default_python(self) -> str:
+        return read_settings(os.environ).mlflow_python
+
+    @default("limit")
+    def _default_limit(self) -> int:
+        return read_settings(os.environ).mlflow_limit
+
+    @default("idle_timeout_s")
+    def _default_idle_timeout_s(self) -> float:
+        return read_settings(os.environ).mlflow_idle_s
+
+    def keep_spare(self) -> None:
+        """Start none: one that waits would take as much memory as one that is used."""
+
+    async def open(self, names: Sequence[str]) -> TensorBoard:
+        """Return the page that shows this folder; start one if there is none.
+
+        Raises:
+            LogdirError: If there are several folders, or one without runs.
+        """
+        if len(names) > 1:
+            raise LogdirError(
+                f"MLflow was asked for {len(names)} folders; a page shows one. Select one; several"
+                " pages can be open at once."
+            )
+        return await super().open(names)
+
+    def check(self, logdir: Logdir) -> Logdir:
+        """Return a folder that holds runs, or that kernels log to.
+
+        Raises:
+            LogdirError: If it is neither, or if MLflow could not make its folders there.
+        """
+        is_own = logdir.path == Path.home().resolve() / FOLDER
+        if not is_own and next(logdir.path.glob("*/meta.yaml"), None) is None:
+            raise LogdirError(
+                f"MLflow was asked for “{logdir.name}”, which holds no runs. Choose the folder that"
+                f" they were logged to, such as {FOLDER}."
+            )
+        missing = [name for name in _MADE if not (logdir.path / name).is_dir()]
+        if missing and not os.access(logdir.path, os.W_OK):
+            raise LogdirError(
+                f"MLflow was asked for “{logdir.name}”, where you may not write; it makes"
+                f" {' and '.join(missing)} there. Copy the runs to a folder of yours."
+            )
+        return logdir

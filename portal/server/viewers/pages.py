@@ -1,0 +1,273 @@
+"""The folders that a viewer shows in this session: start, find, list, stop, idle timeout."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from traitlets import Float, Integer, List, Unicode, default
+from traitlets.config import LoggingConfigurable
+
+from portal.server.base.errors import StorageTimeoutError, TensorBoardError, TensorBoardLimitError
+from portal.server.base.private_dir import make_private_dir
+from portal.server.base.storage_links import read_storage
+from portal.server.viewers.logdir import Logdir, resolve_logdir
+from portal.server.viewers.page import Spare, TensorBoard, start_spare, start_tensorboard
+from portal.server.viewers.viewer import Viewer
+
+# The TensorBoard that was just opened needs the CPU first.
+_NEXT_SPARE_AFTER_S = 15.0
+
+
+class FolderPages(LoggingConfigurable):
+    """Starts a viewer on folders, and keeps track of those that run.
+
+    Attributes:
+        viewer: The program that is started.
+    """
+
+    viewer: Viewer
+    python = Unicode(help="Python of the environment that has it.").tag(config=True)
+    limit = Integer(min=0, help="Most at once in a session; 0: no limit.").tag(config=True)
+    idle_timeout_s = Float(
+        min=0,
+        help="Seconds without a request after which one is stopped; its address stays and starts it"
+        " again. 0: never.",
+    ).tag(config=True)
+    start_timeout_s = Float(30.0, help="Seconds that a start may take.").tag(config=True)
+    storage_timeout_s = Float(
+        5.0, help="Seconds that the file system may take to say whether a folder is there."
+    ).tag(config=True)
+    shared_dirs = List(
+        Unicode(),
+        help="Folders outside the user's files that may be shown through a link. "
+        "Default: the shared storage, PORTAL_STORAGE.",
+    ).tag(config=True)
+    root_dir = Unicode(help="The folder that the file browser shows; the extension sets it.")
+    base_url = Unicode("/", help="Path of the notebook server; the extension sets it.")
+
+    @default("shared_dirs")
+    def _default_shared_dirs(self) -> list[str]:
+        return [str(mounted) for mounted in read_storage(os.environ).values()]
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._starts: dict[frozenset[Path], asyncio.Task[TensorBoard]] = {}
+        # asyncio itself keeps only weak references to tasks.
+        self._watches: set[asyncio.Task[None]] = set()
+        self._used_at: dict[str, float] = {}
+        # Folders of TensorBoards that were stopped as idle: their pages start them again.
+        self._asleep: dict[str, tuple[Logdir, ...]] = {}
+        self._private_dir: Path | None = None
+        self._spare: asyncio.Task[Spare] | None = None
+        self._no_spare_before = 0.0
+
+    def program_path(self) -> str:
+        """Return the URL path of a script that all pages share; empty if there is none."""
+        return ""
+
+    def check(self, logdir: Logdir) -> Logdir:
+        """Return a folder that may be shown.
+
+        Raises:
+            LogdirError: If the viewer has no use for it.
+        """
+        return logdir
+
+    def keep_spare(self) -> None:
+        """Start a process ahead of the next one that is opened, if there is none yet."""
+        is_there = self._spare is not None and not _is_lost(self._spare)
+        if not is_there and time.monotonic() >= self._no_spare_before:
+            self._spare = asyncio.create_task(self._start_spare())
+
+    def running(self) -> tuple[TensorBoard, ...]:
+        """Return the TensorBoards that run, oldest first."""
+        done = (start for start in self._starts.values() if start.done())
+        return tuple(start.result() for start in done if not _has_ended(start))
+
+    def find(self, board_id: str) -> TensorBoard | None:
+        """Return the running TensorBoard with this id, or None."""
+        return next((board for board in self.running() if board.id == board_id), None)
+
+    async def open(self, names: Sequence[str]) -> TensorBoard:
+        """Return the page that shows these folders; start one if there is none.
+
+        Args:
+            names: Paths from the root of the file browser, one or more.
+
+        Raises:
+            LogdirError: If a folder cannot be shown.
+            StorageTimeoutError: If the file system does not answer.
+            TensorBoardLimitError: If the limit of running TensorBoards is reached.
+            TensorBoardError: If it does not start.
+        """
+        return await self._open(await self._resolve(names))
+
+    async def find_or_wake(self, board_id: str) -> TensorBoard | None:
+        """Return the TensorBoard with this id; restart it if it was stopped as idle.
+
+        Returns:
+            None if there is none with this id.
+
+        Raises:
+            TensorBoardLimitError: If the limit of running TensorBoards is reached.
+            TensorBoardError: If it does not start.
+        """
+        self.note_use(board_id)
+        if board_id in self._asleep:
+            return await self._open(self._asleep[board_id])
+        return self.find(board_id)
+
+    def note_use(self, board_id: str) -> None:
+        """Reset the idle timeout of a TensorBoard."""
+        if board_id in self._used_at:
+            self._used_at[board_id] = time.monotonic()
+
+    async def _open(self, logdirs: tuple[Logdir, ...]) -> TensorBoard:
+        # The same folders in another order are the same TensorBoard.
+        key = frozenset(logdir.path for logdir in logdirs)
+        start = self._starts.get(key)
+        if start is None or _has_ended(start):
+            self._check_limit()
+            start = asyncio.create_task(self._start(logdirs, self._id_for(key)))
+            self._starts[key] = start
+            watch = asyncio.create_task(self._watch(key, start))
+            self._watches.add(watch)
+            watch.add_done_callback(self._watches.discard)
+        # A browser that disconnects must not cancel the start for another that waits for it.
+        return await asyncio.shield(start)
+
+    def _id_for(self, key: frozenset[Path]) -> str:
+        asleep = self._asleep.items()
+        # The old id again, so that a tab of an idle TensorBoard keeps working.
+        same = (id_ for id_, logdirs in asleep if {logdir.path for logdir in logdirs} == key)
+        return next(same, None) or secrets.token_hex(12)
+
+    async def stop(self, board_id: str) -> bool:
+        """Stop a TensorBoard, also one that sleeps; return False if there is none with this id."""
+        board = self.find(board_id)
+        if board is None:
+            return self._asleep.pop(board_id, None) is not None
+        await board.stop()
+        return True
+
+    async def stop_all(self) -> None:
+        """Stop all of them, and remove their sockets."""
+        boards = self.running()
+        for start in self._starts.values():
+            start.cancel()
+        await asyncio.gather(*(board.stop() for board in boards))
+        if self._spare is not None and not _is_lost(self._spare):
+            await (await self._spare).discard()
+            self._spare = None
+        if self._private_dir is not None:
+            shutil.rmtree(self._private_dir, ignore_errors=True)
+            self._private_dir = None
+
+    async def _resolve(self, names: Sequence[str]) -> tuple[Logdir, ...]:
+        root = Path(self.root_dir)
+        shared = [Path(folder) for folder in self.shared_dirs]
+
+        def resolve() -> tuple[Logdir, ...]:
+            return tuple(
+                self.check(resolve_logdir(name, root=root, shared=shared, viewer=self.viewer))
+                for name in names
+            )
+
+        try:
+            return await asyncio.wait_for(asyncio.to_thread(resolve), self.storage_timeout_s)
+        except TimeoutError:
+            raise StorageTimeoutError(
+                f"{self.viewer.title} was asked for “{names[0]}”; its file system gave no answer "
+                f"within {self.storage_timeout_s:g} s. Try again, or tell the administrators."
+            ) from None
+
+    def _check_limit(self) -> None:
+        n_open = sum(not _has_ended(start) for start in self._starts.values())
+        if 0 < self.limit <= n_open:
+            raise TensorBoardLimitError(
+                f"One more {self.viewer.title} was asked for; {n_open} are open, the most for one "
+                "session. Stop one in the list of running kernels and terminals, then try again."
+            )
+
+    async def _take_spare(self) -> Spare:
+        spare, self._spare = self._spare, None
+        self._no_spare_before = time.monotonic() + _NEXT_SPARE_AFTER_S
+        if spare is None or _is_lost(spare):
+            return await self._start_spare()
+        return await spare
+
+    async def _start_spare(self) -> Spare:
+        if self._private_dir is None:
+            try:
+                self._private_dir = make_private_dir()
+            except OSError as error:
+                raise TensorBoardError(
+                    f"{self.viewer.title} needs a folder for its socket, and none can be made on "
+                    f"this node ({error}). Tell the administrators."
+                ) from error
+        return await start_spare(self.viewer, python=self.python, private_dir=self._private_dir)
+
+    async def _start(self, logdirs: tuple[Logdir, ...], board_id: str) -> TensorBoard:
+        board = await start_tensorboard(
+            logdirs,
+            await self._take_spare(),
+            board_id=board_id,
+            base_url=self.base_url,
+            program_path=self.program_path(),
+            timeout_s=self.start_timeout_s,
+        )
+        self.log.info(
+            "%s of %s runs as process %d", self.viewer.title, board.folders, board.process.pid
+        )
+        if board.note:
+            self.log.warning("%s", board.note)
+        self._asleep.pop(board_id, None)
+        self._used_at[board_id] = time.monotonic()
+        return board
+
+    async def _watch(self, key: frozenset[Path], start: asyncio.Task[TensorBoard]) -> None:
+        await asyncio.wait([start])
+        if not start.cancelled() and start.exception() is None:
+            board = start.result()
+            await self._stop_when_idle(board)
+            status = await board.process.wait()
+            self.log.info("%s of %s ended with %d", self.viewer.title, board.folders, status)
+            shutil.rmtree(board.socket_path.parent, ignore_errors=True)
+            self._used_at.pop(board.id, None)
+        # Unless the same folders were opened again meanwhile.
+        if self._starts.get(key) is start:
+            del self._starts[key]
+
+    async def _stop_when_idle(self, board: TensorBoard) -> None:
+        while board.is_running and self.idle_timeout_s:
+            left_s = self._used_at[board.id] + self.idle_timeout_s - time.monotonic()
+            if left_s <= 0:
+                self.log.info("%s of %s is idle and is stopped", self.viewer.title, board.folders)
+                self._asleep[board.id] = board.logdirs
+                await board.stop()
+                return
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(board.process.wait(), left_s)
+
+
+def _is_lost(spare: asyncio.Task[Spare]) -> bool:
+    """Return whether a spare failed to start, or has ended."""
+    if not spare.done():
+        return False
+    return spare.cancelled() or spare.exception() is not None or not spare.result().is_running
+
+
+def _has_ended(start: asyncio.Task[TensorBoard]) -> bool:
+    """Return whether a start failed, or its TensorBoard is over."""
+    if not start.done():
+        return False
+    failed = start.cancelled() or start.exception() is not None
+    return failed or not start.result().is_running

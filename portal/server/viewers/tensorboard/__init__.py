@@ -1,0 +1,1 @@
+"""The TensorBoards of a session."""

@@ -1,0 +1,126 @@
+"""Jupyter's collaboration is loaded only where a session asks for it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from traitlets.config import Config
+
+from portal.server.collaboration.documents import (
+    LABEXTENSIONS,
+    SERVER_EXTENSIONS,
+    load_collaboration,
+    offer_labextensions,
+    read_in_short_tasks,
+)
+
+
+class Manager:
+    """Stands for Jupyter's manager of extensions."""
+
+    def __init__(self, *linked: str, is_installed: bool = True) -> None:
+        self.linked_extensions = dict.fromkeys(linked, True)
+        self.is_installed = is_installed
+        self.loaded: list[str] = []
+
+    def add_extension(self, _name: str, *, enabled: bool) -> bool:
+        return self.is_installed and enabled
+
+    def link_extension(self, name: str) -> None:
+        self.linked_extensions[name] = True
+
+    def load_extension(self, name: str) -> None:
+        assert name in self.linked_extensions
+        self.loaded.append(name)
+
+
+class Contents:
+    """Stands for Jupyter's contents manager: it remembers the tasks that read."""
+
+    def __init__(self) -> None:
+        self.tasks: list[asyncio.Task[Any] | None] = []
+
+    async def get(self, path: str, *, content: bool = True) -> str:
+        self.tasks.append(asyncio.current_task())
+        if not content:
+            raise FileNotFoundError(path)
+        return path
+
+    def save(self, model: str) -> str:
+        return model
+
+
+def server(manager: Manager) -> Any:
+    config = Config()
+    return SimpleNamespace(
+        config=config,
+        extension_manager=manager,
+        update_config=config.merge,
+        contents_manager=Contents(),
+    )
+
+
+def test_nothing_that_it_keeps_is_outside_the_private_folder(tmp_path: Path) -> None:
+    app = server(manager := Manager())
+    assert load_collaboration(app, tmp_path)
+    assert manager.loaded == [*SERVER_EXTENSIONS]
+    assert app.config.SQLiteYStore.db_path == str(tmp_path / "documents.db")
+    assert app.config.YDocExtension.session_store_path.startswith(str(tmp_path))
+    assert app.config.BaseFileIdManager.db_path == ":memory:"
+
+
+def test_an_extension_that_is_there_already_is_not_loaded_twice(tmp_path: Path) -> None:
+    manager = Manager(*SERVER_EXTENSIONS)
+    assert load_collaboration(server(manager), tmp_path)
+    assert manager.loaded == []
+
+
+def test_a_site_may_have_left_it_out(tmp_path: Path) -> None:
+    assert not load_collaboration(server(Manager(is_installed=False)), tmp_path)
+
+
+def test_pages_load_it_beside_what_the_hub_tells_them() -> None:
+    def hook(_handler: Any, page_config: dict[str, Any]) -> dict[str, Any]:
+        return {**page_config, "hubUser": "ada"}
+
+    settings: dict[str, Any] = {"page_config_hook": hook}
+    offer_labextensions(settings)
+    before = {
+        "disabledExtensions": [*LABEXTENSIONS, "@jupyterlab/apputils-extension:announcements"]
+    }
+    page_config = settings["page_config_hook"](None, before)
+    assert page_config["hubUser"] == "ada"
+    disabled = page_config["disabledExtensions"]
+    assert not set(LABEXTENSIONS) & set(disabled)
+    assert "@jupyterlab/apputils-extension:announcements" in disabled
+    # Ours waits for a kernel that starts.
+    assert "@jupyter/docprovider-extension:notebook-cell-executor" in disabled
+
+
+def test_pages_of_a_server_without_a_hub_load_it_too() -> None:
+    settings: dict[str, Any] = {}
+    offer_labextensions(settings)
+    assert "disabledExtensions" in settings["page_config_hook"](None, {})
+
+
+async def test_a_file_is_read_in_a_task_that_ends_with_it() -> None:
+    contents = Contents()
+    read_in_short_tasks(contents)
+    assert await contents.get("a.ipynb") == "a.ipynb"
+    with pytest.raises(FileNotFoundError):
+        await contents.get("b.ipynb", content=False)
+    assert asyncio.current_task() not in contents.tasks
+    assert all(task is not None and task.done() for task in contents.tasks)
+    # Another contents manager of a site may wait for nothing.
+    assert contents.save("model") == "model"
+
+
+def test_documents_are_read_so_where_it_is_loaded(tmp_path: Path) -> None:
+    app = server(Manager())
+    original = app.contents_manager.get
+    assert load_collaboration(app, tmp_path)
+    assert app.contents_manager.get != original
