@@ -60,9 +60,9 @@ on a real NFS server. 'all', before a release, has everything, and so has a suit
 itself.
 Neither tries real GPUs, which need other machines; 'tests/run gpu --help' is about the suite for a
 machine with a GPU.
-A test that fails is run once more. If it passes then, it is named and recorded in
-tests/second_tries.jsonl. More than five such tests fail the run, and so does one that is in the
-record already, a skip that tests/results.py does not allow, and a suite without a test.
+A test that fails is run once more, at most five of a suite. If it passes then, it is named and
+recorded in tests/second_tries.jsonl. A test that is in the record already fails the run, and so
+does a skip that tests/results.py does not allow, and a suite without a test.
 What follows '--' goes to pytest: tests/run unit -- -k ldap
 """
 

@@ -1,4 +1,4 @@
-"""A plugin beside pytest-rerunfailures: a second try says why the first one failed."""
+"""A plugin beside pytest-rerunfailures: the report of the second try says why the first failed."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from collections.abc import Generator
 import pytest
 
 from tests.results import FIRST_FAILURE, last_lines
-from tests.second_tries import MOST
 
-_n_failed = pytest.StashKey[int]()
+_reasons: dict[str, str] = {}
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Keep the reason of a failure that leads to a second try."""
+    if report.outcome == "rerun":
+        _reasons.setdefault(report.nodeid, last_lines(report.longreprtext))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Keep the reason of a failure for the report of the second try; end the tries after MOST."""
+    """Give it to the report of that try."""
     report = yield
-    if report.failed:
-        item.user_properties.append((FIRST_FAILURE, last_lines(report.longreprtext)))
-        stash = item.config.stash
-        stash[_n_failed] = stash.get(_n_failed, 0) + 1
-        if stash[_n_failed] >= MOST:
-            item.config.option.reruns = 0
+    if item.nodeid in _reasons:
+        report.user_properties.append((FIRST_FAILURE, _reasons[item.nodeid]))
     return report

@@ -159,11 +159,14 @@ def with_cpu(counts: Counts, cpu_s: float, most_cpu_s: float | None) -> Counts:
 def _result_of(case: ElementTree.Element) -> Result:
     failures = [_reason_of(found) for found in (*case.iter("failure"), *case.iter("error"))]
     skips = [_skip_of(found) for found in case.iter("skipped")]
-    first = [one.get("value") for one in case.iter("property") if one.get("name") == FIRST_FAILURE]
+    properties = case.iter("property")
+    first = [one.get("value", "") for one in properties if one.get("name") == FIRST_FAILURE]
+    # What the first try has left can spoil the second one, whose failure alone would mislead.
+    tries = [first[0], "  and at the second try", *failures] if first else failures
     return Result(
         test="::".join(part for part in (case.get("classname"), case.get("name")) if part),
         took_s=float(case.get("time") or 0),
-        failure="\n".join(failures) if failures else None,
+        failure="\n".join(tries) if failures else None,
         skip=skips[0] if skips else None,
         passed_after=first[0] if first and not failures else None,
     )

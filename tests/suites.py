@@ -34,8 +34,13 @@ BENCH_TIMEOUT_S = 3 * 3600
 # Several times what unit takes on a quiet machine: a busy or an old one takes up to three times as
 # long. More means tests that belong to programs.
 UNIT_CPU_S = 60
-# A slow machine can spoil a test of something that takes time.
-SECOND_TRY = ("-p", "tests.first_failures", "--reruns", "1")
+# A slow machine can spoil a test of something that takes time. What fails in many places is broken,
+# and a second try of all of it would only cost time.
+MOST_TRIED_AGAIN = 5
+SECOND_TRY = (
+    *("-p", "tests.first_failures"),
+    *("--reruns", "1", "--max-suite-reruns", str(MOST_TRIED_AGAIN)),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

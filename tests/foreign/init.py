@@ -122,6 +122,11 @@ def mount_parts(new_root: Path, checkout: Path) -> None:
     sources = new_root / checkout.relative_to("/")
     sources.mkdir(parents=True, exist_ok=True)
     run("mount", "--bind", str(checkout), str(sources))
+    # In a copy of a checkout this is a link to where the results of a run go.
+    output = (checkout / "tests/output").resolve()
+    if output.is_dir() and not output.is_relative_to(checkout):
+        (new_root / output.relative_to("/")).mkdir(parents=True, exist_ok=True)
+        run("mount", "--bind", str(output), str(new_root / output.relative_to("/")))
     run("ip", "link", "set", "lo", "up")
 
 

@@ -27,6 +27,7 @@ from tests.foreign.site import (
     start_session,
     xsrf,
 )
+from tests.suites import OUTPUT_DIR
 from tests.support.eventually import eventually
 
 # Folders of templates that need what this site has not.
@@ -48,6 +49,16 @@ def test_a_check_first_says_what_would_be_done(site: Site) -> None:
     assert checked.returncode == 2
     assert re.search(r"would +account dsportal: make it", checked.stdout)
     assert "would  /etc/data-scientist-portal/slurm.env: write it" in checked.stdout
+
+
+def test_what_a_suite_writes_in_a_machine_of_its_own_reaches_the_checkout(site: Site) -> None:
+    """The suite of faults reports from there, also where a copy of the checkout is tested."""
+    written = OUTPUT_DIR / "written-in-the-machine"
+
+    site.machine.run("touch", str(written))
+
+    assert written.exists()
+    written.unlink()
 
 
 def test_a_second_installation_changes_nothing(site: Site) -> None:

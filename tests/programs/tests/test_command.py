@@ -214,23 +214,25 @@ def test_what_passes_only_at_the_second_try_is_no_failure_and_is_named(checkout:
     assert "E       assert False" in printed
 
 
-def test_what_fails_twice_is_a_failure(checkout: Path) -> None:
-    (checkout / "tests/sample/test_sample.py").write_text("def test_a(): assert 0\n")
+def test_what_fails_twice_is_a_failure_and_both_reasons_are_told(checkout: Path) -> None:
+    text = FAILS_AT_FIRST.replace("assert was_there", "assert was_there\n    raise LookupError(7)")
+    (checkout / "tests/sample/test_sample.py").write_text(text)
 
     counts = run_suite(Suite(name="sample", folder="sample", needs_cluster=False), BARE_PYTEST)
 
-    assert (counts.n_passed, counts.n_failed, counts.second_tries) == (0, 1, ())
+    assert (counts.n_passed, counts.n_failed, counts.second_tries) == (1, 1, ())
+    assert counts.failures[0].index("assert False") < counts.failures[0].index("LookupError: 7")
 
 
 def test_a_run_with_many_failures_gets_no_second_try_for_the_rest(checkout: Path) -> None:
-    n_tests = second_tries.MOST + 2
+    n_tests = suites.MOST_TRIED_AGAIN + 2
     for n in range(n_tests):
         (checkout / f"tests/sample/test_{n}.py").write_text(FAILS_AT_FIRST.replace("ker", f"{n}"))
 
     counts = run_suite(Suite(name="sample", folder="sample", needs_cluster=False), BARE_PYTEST)
 
-    assert len(counts.second_tries) == second_tries.MOST
-    assert counts.n_failed == n_tests - second_tries.MOST
+    assert len(counts.second_tries) == suites.MOST_TRIED_AGAIN
+    assert counts.n_failed == n_tests - suites.MOST_TRIED_AGAIN
 
 
 def test_a_suite_that_hangs_is_ended_after_its_own_time(
@@ -251,18 +253,6 @@ def record(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     path = tmp_path / "second_tries.jsonl"
     monkeypatch.setattr(second_tries, "RECORD", path)
     return path
-
-
-def test_more_than_a_few_second_tries_of_a_whole_run_fail_it() -> None:
-    few = {str(n): Counts(n_passed=1, second_tries=(f"test_{n}",)) for n in range(5)}
-    many = {**few, "another": Counts(n_passed=1, second_tries=("test_another",))}
-
-    command.judge_second_tries(few)
-    second_tries.RECORD.unlink()
-    command.judge_second_tries(many)
-
-    assert sum(c.n_failed for c in few.values()) == 0
-    assert sum(c.n_failed for c in many.values()) == 1
 
 
 def test_a_test_that_needs_a_second_try_twice_fails_the_run(record: Path) -> None:
