@@ -43,7 +43,7 @@ from portal.hub.pages.grants import shared_grants
 from portal.hub.pages.guest_rights import guest_route
 from portal.hub.pages.help import help_routes
 from portal.hub.pages.home import HomePage
-from portal.hub.pages.session_view import describe_request, describe_session
+from portal.hub.pages.session_state import describe_request, describe_session
 from portal.hub.pages.sharing import end_shares, key_of, share_routes
 from portal.hub.pages.sign_out import sign_out_route
 from portal.hub.pages.start_view import describe_start

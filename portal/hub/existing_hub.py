@@ -14,7 +14,7 @@ from portal.hub.form import handlers
 from portal.hub.form.form import make_options_form
 from portal.hub.pages.base import HUB_DIR, STATIC_ROUTE, TEMPLATES_DIR, PortalView, static_route
 from portal.hub.pages.failure_view import describe_ending, describe_failure
-from portal.hub.pages.session_view import describe_request
+from portal.hub.pages.session_state import describe_request
 from portal.hub.pages.start_view import describe_start
 from portal.hub.pages.stop_handler import stop_route
 from portal.hub.settings.resources import ForecastSettings

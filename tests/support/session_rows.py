@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from portal.hub.pages.sessions_view import SessionRow
+from portal.hub.pages.all_sessions import SessionRow
 
 
 def session_row(name: str, **changes: Any) -> SessionRow:

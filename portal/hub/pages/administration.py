@@ -11,7 +11,7 @@ from jupyterhub.scopes import needs_scope
 from tornado.web import HTTPError, authenticated
 
 from portal.hub.messages.stop_notices import MOST_CHARACTERS, shared_notices
-from portal.hub.pages.sessions_view import describe_administration, list_sessions
+from portal.hub.pages.all_sessions import describe_administration, list_sessions
 from portal.hub.pages.stop_handler import stop_session
 from spawner.amounts import count
 

@@ -13,8 +13,8 @@ from jupyterhub.utils import maybe_future
 from tornado.web import HTTPError, authenticated
 
 from portal.hub.messages.stop_notices import shared_notices
+from portal.hub.pages.all_sessions import list_sessions
 from portal.hub.pages.cluster_view import ClusterView, describe_cluster
-from portal.hub.pages.sessions_view import list_sessions
 from spawner.errors import PortalError
 from spawner.slurm.catalog import Catalog
 

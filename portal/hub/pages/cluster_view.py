@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from portal.hub.pages.all_sessions import SessionRow
 from portal.hub.pages.cluster_rows import (
     MOST_NODES,
     JobRow,
@@ -15,7 +16,6 @@ from portal.hub.pages.cluster_rows import (
     list_own_jobs,
     list_partitions,
 )
-from portal.hub.pages.sessions_view import SessionRow
 from spawner.amounts import format_age
 from spawner.forecast.accuracy import Accuracy
 from spawner.slurm.catalog import Catalog

@@ -11,7 +11,7 @@ from jupyterhub.handlers import BaseHandler
 from tornado.web import authenticated
 
 from portal.hub.pages.home import SessionCard, describe_cards
-from portal.hub.pages.session_view import SessionView
+from portal.hub.pages.session_state import SessionView
 from portal.hub.pages.stop_handler import stop_session
 
 ROUTE = r"/portal/sign-out"

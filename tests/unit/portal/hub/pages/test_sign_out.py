@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from portal.hub.pages.session_view import SessionView
+from portal.hub.pages.session_state import SessionView
 from portal.hub.pages.sign_out import describe_remaining
 
 RUNS = SessionView(state="Running", tone="good", sentence="")

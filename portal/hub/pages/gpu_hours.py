@@ -1,4 +1,4 @@
-"""Data of a user's GPU hours and past sessions, from Slurm's accounting, for the home page."""
+"""Data of a user's GPU hours, from Slurm's accounting, for the home page."""
 
 from __future__ import annotations
 
@@ -6,33 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from portal.hub.formatting import format_day, format_gpu_hours, format_gpus
-from spawner.amounts import format_age
-from spawner.slurm.states import JobState, Phase
+from portal.hub.formatting import format_day, format_gpu_hours
+from portal.hub.pages.past_sessions import PastSession, list_past_sessions
 from spawner.slurm.usage import Allocation, gpu_hours
 
 N_DAYS = 14
-_MOST_SESSIONS = 10
 _DAY = timedelta(days=1)
-
-# How a session ended, for somebody who looks back; why, the page of its end said at the time.
-_ENDS = {
-    JobState.COMPLETED: "Completed",
-    JobState.CANCELLED: "Stopped",
-    JobState.TIMEOUT: "Time limit reached",
-    JobState.DEADLINE: "Time limit reached",
-    JobState.OUT_OF_MEMORY: "Out of memory",
-    JobState.NODE_FAIL: "Node failed",
-    JobState.BOOT_FAIL: "Node failed",
-    JobState.PREEMPTED: "Preempted by another job",
-    JobState.FAILED: "Failed",
-}
-_PLANNED = frozenset({
-    JobState.COMPLETED,
-    JobState.CANCELLED,
-    JobState.TIMEOUT,
-    JobState.DEADLINE,
-})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,25 +27,6 @@ class DayBar:
     label: str
     words: str
     percent: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PastSession:
-    """One session that has ended.
-
-    Attributes:
-        started_at: Seconds since 1970 (UTC).
-        gpus: Such as "2 GPUs".
-        length: How long it ran, formatted.
-        end: How it ended, in a few words.
-        has_failed: Its end was nobody's wish.
-    """
-
-    started_at: float
-    gpus: str
-    length: str
-    end: str
-    has_failed: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,26 +74,6 @@ def describe_usage(allocations: Sequence[Allocation], now: datetime) -> UsageVie
         ),
         most=format_gpu_hours(most),
         sessions=list_past_sessions(allocations),
-    )
-
-
-def list_past_sessions(allocations: Sequence[Allocation]) -> tuple[PastSession, ...]:
-    """Return the last _MOST_SESSIONS sessions that have ended, the newest first."""
-    ended = [
-        (one, one.ends_at)
-        for one in allocations
-        if one.is_session and one.ends_at is not None and one.state.phase is Phase.OVER
-    ]
-    newest = sorted(ended, key=lambda pair: pair[0].starts_at, reverse=True)[:_MOST_SESSIONS]
-    return tuple(
-        PastSession(
-            started_at=one.starts_at.timestamp(),
-            gpus=format_gpus(one.n_gpus),
-            length=format_age((ends_at - one.starts_at).total_seconds()),
-            end=_ENDS.get(one.state, "Ended"),
-            has_failed=one.state in _ENDS and one.state not in _PLANNED,
-        )
-        for one, ends_at in newest
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from portal.hub.pages.sessions_view import describe_administration, list_sessions
+from portal.hub.pages.all_sessions import describe_administration, list_sessions
 from spawner.session.session import Session
 from spawner.slurm.jobs import JobKey, JobRecord
 from spawner.slurm.states import JobState

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from markupsafe import Markup
 
-from portal.hub.pages.session_view import describe_request, describe_session
+from portal.hub.pages.session_state import describe_request, describe_session
 from portal.hub.pages.suspension import describe_suspensions
 from spawner.errors import JobEndedError
 from spawner.session.progress import Fact, Progress

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from portal.hub.pages.usage_view import (
+from portal.hub.pages.gpu_hours import (
     describe_usage,
-    list_past_sessions,
     month_start,
     usage_start,
     week_start,
 )
+from portal.hub.pages.past_sessions import list_past_sessions
 from spawner.slurm.states import JobState
 from spawner.slurm.usage import Allocation
 
