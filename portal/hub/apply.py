@@ -39,12 +39,9 @@ from portal.hub.pages.base import (
 )
 from portal.hub.pages.cluster_handlers import cluster_routes
 from portal.hub.pages.failure_view import describe_ending, describe_failure
-from portal.hub.pages.grants import shared_grants
-from portal.hub.pages.guest_rights import guest_route
 from portal.hub.pages.help import help_routes
 from portal.hub.pages.home import HomePage
 from portal.hub.pages.session_state import describe_request, describe_session
-from portal.hub.pages.sharing import end_shares, key_of, share_routes
 from portal.hub.pages.sign_out import sign_out_route
 from portal.hub.pages.start_view import describe_start
 from portal.hub.pages.stop_handler import stop_route
@@ -57,6 +54,9 @@ from portal.hub.settings.hub import LogFormat
 from portal.hub.settings.loader import Settings
 from portal.hub.settings.site import LoginSettings, TlsMode
 from portal.hub.settings.traits import trait_values
+from portal.hub.sharing.grants import shared_grants
+from portal.hub.sharing.rights_api import guest_route
+from portal.hub.sharing.shares import end_shares, key_of, share_routes
 from portal.hub.state_lock import hold_state
 from portal.response_headers import PlainHeaders
 from spawner.errors import SiteError

@@ -11,10 +11,10 @@ from typing import Any
 from portal.hub.formatting import format_bytes
 from portal.hub.messages.stop_notices import Notice, Notices
 from portal.hub.pages.gpu_hours import UsageView, describe_usage, usage_start
-from portal.hub.pages.grants import Grant, Grants
 from portal.hub.pages.session_state import SessionView, describe_session
-from portal.hub.pages.sharing import SharedSession, key_of, list_shared_sessions, list_shares
 from portal.hub.settings.places import Place
+from portal.hub.sharing.grants import Grant, Grants
+from portal.hub.sharing.shares import SharedSession, key_of, list_shared_sessions, list_shares
 from spawner.errors import PortalError
 from spawner.space import Space
 

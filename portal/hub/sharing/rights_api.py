@@ -11,8 +11,8 @@ from jupyterhub.apihandlers import APIHandler
 from jupyterhub.roles import get_roles_for, roles_to_expanded_scopes
 from jupyterhub.scopes import has_scope
 
-from portal.hub.pages.grants import Rights, shared_grants
-from portal.hub.pages.sharing import key_of
+from portal.hub.sharing.grants import Rights, shared_grants
+from portal.hub.sharing.shares import key_of
 from spawner.hub.port_api import spawner_of_token
 
 ROUTE = r"/api/dsportal/guests/([^/]+)"

@@ -10,8 +10,8 @@ import pytest_asyncio
 from jupyterhub import orm
 from tornado.web import HTTPError
 
-from portal.hub.pages.grants import Grant, May, ShareKind, shared_grants
-from portal.hub.pages.sharing import (
+from portal.hub.sharing.grants import Grant, May, ShareKind, shared_grants
+from portal.hub.sharing.shares import (
     ShareHandler,
     end_shares,
     key_of,

@@ -16,7 +16,7 @@ from jupyterhub.scopes import needs_scope
 from tornado.httputil import url_concat
 from tornado.web import HTTPError, authenticated
 
-from portal.hub.pages.grants import (
+from portal.hub.sharing.grants import (
     Grant,
     Grants,
     May,

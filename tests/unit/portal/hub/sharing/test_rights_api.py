@@ -9,8 +9,8 @@ import pytest
 import pytest_asyncio
 from jupyterhub import orm, roles
 
-from portal.hub.pages.grants import Grant, May, ShareKind, shared_grants
-from portal.hub.pages.sharing import key_of
+from portal.hub.sharing.grants import Grant, May, ShareKind, shared_grants
+from portal.hub.sharing.shares import key_of
 from tests.support.hub_in_process import HubInProcess, hub_in_process
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.hub.pages.grants import (
+from portal.hub.sharing.grants import (
     MOST_GRANTS,
     Grant,
     Grants,
