@@ -104,7 +104,7 @@ class SlurmGPUSpawner(SessionMixin):
             ):
                 progress.stand_in_line("The job is being submitted.")
                 # Before there is a job that the hub could not follow.
-                await self.cluster.check_sight()
+                await self.cluster.check_private_data()
                 plan = self._make_plan(request, session.job_name)
                 await expect_start(self.cluster, session, request, self._forecast_query(plan))
                 await job.submit(build_job(plan), self.get_env(), self.preflight)

@@ -45,7 +45,7 @@ class QueuedJob:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class QueuePlace:
     """Queue position of a job. Slurm lets small jobs overtake, so it is no promise.
 
     Attributes:
@@ -83,12 +83,12 @@ def parse_queue(text: str, mark: str) -> list[QueuedJob]:
     ]
 
 
-def queue_places(jobs: Iterable[QueuedJob]) -> dict[int, Place]:
+def queue_places(jobs: Iterable[QueuedJob]) -> dict[int, QueuePlace]:
     """Return the queue positions by job id.
 
     For a job in several partitions it is the position in the shortest queue.
     """
-    places: dict[int, Place] = {}
+    places: dict[int, QueuePlace] = {}
     n_jobs: dict[str, int] = {}
     n_sessions: dict[str, int] = {}
     # Of two jobs with the same priority Slurm considers the older one first.
@@ -96,7 +96,7 @@ def queue_places(jobs: Iterable[QueuedJob]) -> dict[int, Place]:
         counts = [(n_jobs.get(name, 0), n_sessions.get(name, 0)) for name in job.partitions]
         fewest = min(counts)
         # Tasks of an array share its id; the first of them is the next to start.
-        places.setdefault(job.job_id, Place(n_jobs=fewest[0], n_sessions=fewest[1]))
+        places.setdefault(job.job_id, QueuePlace(n_jobs=fewest[0], n_sessions=fewest[1]))
         for name in job.partitions:
             n_jobs[name] = n_jobs.get(name, 0) + 1
             n_sessions[name] = n_sessions.get(name, 0) + job.is_session
@@ -127,11 +127,11 @@ class Queue:
             self._read_places, fresh_s=age_s, stale_s=stale_s, failure_s=age_s, clock=clock
         )
 
-    async def place(self, job_id: int) -> Place | None:
+    async def place(self, job_id: int) -> QueuePlace | None:
         """Return the queue position of a pending job, some seconds old; None if it is not known."""
         with contextlib.suppress(SlurmError):
             await self._places.get_within(_LONGEST_WAIT_S)
         return (self._places.latest() or {}).get(job_id)
 
-    async def _read_places(self) -> dict[int, Place]:
+    async def _read_places(self) -> dict[int, QueuePlace]:
         return queue_places(await self._list_queue())

@@ -43,7 +43,7 @@ class RequestError(Exception):
 
 
 @dataclass(frozen=True)
-class Order:
+class ExtensionRequest:
     """The hub's request: a job by all its marks, and its new time limit."""
 
     job_id: int
@@ -61,7 +61,7 @@ def main() -> int:
     """
     exit_code = 0
     try:
-        answer = extend(read_order(sys.stdin.buffer.read(64 * 1024)))
+        answer = extend(read_request(sys.stdin.buffer.read(64 * 1024)))
     except (RequestError, OSError, ValueError) as error:
         exit_code = 2
         # Not this program's name: by this prefix the hub knows that the program itself refused.
@@ -70,32 +70,32 @@ def main() -> int:
     return exit_code
 
 
-def read_order(data: bytes) -> Order:
+def read_request(data: bytes) -> ExtensionRequest:
     """Parse a request and check each value.
 
     Args:
-        data: A JSON object with the fields of `Order`, and "verb", which is "extend".
+        data: A JSON object with the fields of `ExtensionRequest`, and "verb", which is "extend".
 
     Raises:
         RequestError: If it is anything else.
     """
     request = json.loads(data)
     if not isinstance(request, dict) or request.pop("verb", None) != "extend":
-        raise RequestError("not an order to extend")
+        raise RequestError("not a request to extend")
     numbers = {"job_id": 2**32, "user_id": 2**32, "minutes": MOST_MINUTES}
     texts = {"job_name": _JOB_NAME, "comment": _COMMENT}
     if set(request) != {*numbers, *texts}:
-        raise RequestError("an order has the keys job_id, user_id, minutes, job_name and comment")
+        raise RequestError("a request has the keys job_id, user_id, minutes, job_name and comment")
     for name, limit in numbers.items():
         if type(request[name]) is not int or not 0 < request[name] < limit:
             raise RequestError(f"bad {name} {request[name]!r:.60}")
     for name, form in texts.items():
         if not isinstance(request[name], str) or not form.fullmatch(request[name]):
             raise RequestError(f"bad {name} {request[name]!r:.60}")
-    return Order(**request)
+    return ExtensionRequest(**request)
 
 
-def extend(order: Order) -> dict[str, Any]:
+def extend(request: ExtensionRequest) -> dict[str, Any]:
     """Extend the time limit of a job, if all its marks match.
 
     Returns:
@@ -107,12 +107,17 @@ def extend(order: Order) -> dict[str, Any]:
     """
     # Names and comments can hold line breaks, but nobody can forge a line without the mark.
     mark = secrets.token_hex(8)
-    options = ["--noheader", "--all", f"--jobs={order.job_id}", f"--format={mark}|{SQUEUE_FIELDS}"]
+    options = [
+        "--noheader",
+        "--all",
+        f"--jobs={request.job_id}",
+        f"--format={mark}|{SQUEUE_FIELDS}",
+    ]
     seen = _run(["squeue", *options])
     if not seen["ok"]:
         is_gone = "Invalid job id" in seen["stderr"]
         return {"ok": True, "found": False} if is_gone else seen
-    wanted = (order.job_id, order.user_id, "RUNNING", order.job_name, order.comment)
+    wanted = (request.job_id, request.user_id, "RUNNING", request.job_name, request.comment)
     for line in seen["stdout"].split("\n"):
         line_mark, *fields = line.split("|", 6)
         if line_mark != mark or len(fields) != 6:
@@ -120,11 +125,11 @@ def extend(order: Order) -> dict[str, Any]:
         job_id, uid, state, limit, job_name, comment = fields
         # Slurm 22.05 prints a uid from 2 ** 31 on as a negative number.
         if (int(job_id), int(uid) % 2**32, state, job_name, comment) == wanted:
-            if _seconds(limit) >= order.minutes * 60:
+            if _seconds(limit) >= request.minutes * 60:
                 # scontrol would shorten the limit without a word.
                 raise RequestError(f"the limit is {limit} already")
-            limit = f"TimeLimit={order.minutes}"
-            return _run(["scontrol", "update", f"JobId={order.job_id}", limit]) | {"found": True}
+            limit = f"TimeLimit={request.minutes}"
+            return _run(["scontrol", "update", f"JobId={request.job_id}", limit]) | {"found": True}
     return {"ok": True, "found": False}
 
 

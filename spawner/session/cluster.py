@@ -203,7 +203,7 @@ class Cluster:
         """
         return await self._gpus_in_use.get()
 
-    async def check_sight(self) -> None:
+    async def check_private_data(self) -> None:
         """Refuse to start sessions whose jobs the hub could not see.
 
         Raises:
@@ -280,7 +280,7 @@ class Cluster:
     async def _poll_cluster(self) -> None:
         await self.read_associations()
         try:
-            await self.check_sight()
+            await self.check_private_data()
         except SiteError as error:
             self._log.critical("No session can start. %s", error)
         except SlurmError as error:

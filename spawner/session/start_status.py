@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Protocol
 
 from spawner.amounts import count
-from spawner.client.queue import Place
+from spawner.client.queue import QueuePlace
 from spawner.session.cluster import Cluster
 from spawner.session.end_reason import add_state_step
 from spawner.session.limit_numbers import situation_of_wait
@@ -92,7 +92,7 @@ def note_forecast(progress: Progress, record: JobRecord | None) -> None:
 def status_facts(
     progress: Progress,
     record: JobRecord | None,
-    place: Place | None,
+    place: QueuePlace | None,
     *,
     silent_since: float | None,
     now: float | None = None,
@@ -127,7 +127,7 @@ def status_facts(
     return facts
 
 
-def format_place(place: Place) -> str:
+def format_place(place: QueuePlace) -> str:
     """Return a place in the queue, for example "about 3 jobs before it, 1 of them a session"."""
     if place.n_jobs == 0:
         return "at the front"

@@ -17,8 +17,8 @@ from portal.hub.settings.hub import HubSettings
 from portal.hub.settings.limits import LimitSettings, PartitionSettings
 from portal.hub.settings.pages import PageSettings
 from portal.hub.settings.places import (
-    Place,
     PlaceSettings,
+    SharedStorage,
     read_places,
     split_storage,
     storage_places,
@@ -118,7 +118,7 @@ class Settings:
         return {name: limit.entry for name, limit in self.users.items()}
 
     @property
-    def places(self) -> tuple[Place, ...]:
+    def places(self) -> tuple[SharedStorage, ...]:
         """The site's storage, `isilon` first."""
         return storage_places(self.storage, self.preflight, self.named_storage)
 

@@ -74,7 +74,7 @@ class PlaceSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class SharedStorage:
     """Storage that every session has: `isilon`, or one that the site has named.
 
     Attributes:
@@ -110,9 +110,9 @@ def storage_places(
     storage: StorageSettings,
     preflight: PreflightSettings,
     named: Mapping[str, PlaceSettings],
-) -> tuple[Place, ...]:
+) -> tuple[SharedStorage, ...]:
     """Return the site's storage, `isilon` first if it has a path."""
-    isilon = Place(
+    isilon = SharedStorage(
         name=ISILON,
         path=fixed_part(storage.isilon),
         folder=storage.isilon,
@@ -122,7 +122,7 @@ def storage_places(
         is_mount=preflight.isilon_is_mount,
     )
     others = (
-        Place(
+        SharedStorage(
             name=name,
             path=fixed_part(one.path),
             folder=one.path,

@@ -27,7 +27,7 @@ from portal.site.checks.slurm import (
     check_accounting,
     check_clock,
     check_partitions,
-    check_sight,
+    check_private_data,
     check_slurm,
 )
 from portal.site.checks.sudo import check_rights
@@ -138,7 +138,7 @@ def list_checks(
         Check(name="settings", run=partial(check_settings, settings, arguments.settings)),
         Check(name="slurm", run=partial(check_slurm, slurm)),
         Check(name="clock", run=partial(check_clock, slurm)),
-        Check(name="sight", run=partial(check_sight, slurm)),
+        Check(name="privatedata", run=partial(check_private_data, slurm)),
         Check(name="accounting", run=partial(check_accounting, slurm)),
         Check(name="partitions", run=partial(check_partitions, slurm, settings)),
         Check(name="sudo", run=rights),

@@ -103,7 +103,7 @@ def assess_clock(ahead_s: float | None) -> list[Finding]:
     ]
 
 
-async def check_sight(slurm: Slurm) -> list[Finding]:
+async def check_private_data(slurm: Slurm) -> list[Finding]:
     """Check whether Slurm hides jobs or nodes from the hub.
 
     Raises:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from spawner.client.queue import Place, Queue, QueuedJob, parse_queue, queue_places
+from spawner.client.queue import Queue, QueuedJob, QueuePlace, parse_queue, queue_places
 from spawner.errors import SlurmUnavailableError
 
 TEXT = """\
@@ -42,10 +42,10 @@ def test_the_higher_priority_goes_first_then_the_older_job() -> None:
     places = queue_places([job(5, 10), job(3, 10, is_session=True), job(4, 99), job(6, 1)])
 
     assert places == {
-        4: Place(n_jobs=0, n_sessions=0),
-        3: Place(n_jobs=1, n_sessions=0),
-        5: Place(n_jobs=2, n_sessions=1),
-        6: Place(n_jobs=3, n_sessions=1),
+        4: QueuePlace(n_jobs=0, n_sessions=0),
+        3: QueuePlace(n_jobs=1, n_sessions=0),
+        5: QueuePlace(n_jobs=2, n_sessions=1),
+        6: QueuePlace(n_jobs=3, n_sessions=1),
     }
 
 
@@ -78,7 +78,7 @@ async def test_a_thousand_sessions_cost_one_question() -> None:
 
     places = await asyncio.gather(*(setting.queue.place(2) for _ in range(1000)))
 
-    assert set(places) == {Place(n_jobs=1, n_sessions=0)}
+    assert set(places) == {QueuePlace(n_jobs=1, n_sessions=0)}
     assert setting.n_asked == 1
     setting.now = 14
     await setting.queue.place(1)
@@ -94,7 +94,7 @@ async def test_the_last_place_is_told_for_a_while_when_slurm_is_down() -> None:
     setting.is_down = True
 
     setting.now = 100
-    assert await setting.queue.place(2) == Place(n_jobs=1, n_sessions=0)
+    assert await setting.queue.place(2) == QueuePlace(n_jobs=1, n_sessions=0)
     setting.now = 121
     assert await setting.queue.place(2) is None
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from spawner.programs import extend_time_limit
-from spawner.programs.extend_time_limit import Order, extend
+from spawner.programs.extend_time_limit import ExtensionRequest, extend
 
 NAME, COMMENT = "dsportal-0123456789abcdef", "data-scientist-portal hub=0123456789ab"
 
@@ -34,8 +34,8 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 def test_only_the_job_of_this_uid_is_extended(
     programs: list[list[str]], uid: int, is_found: bool
 ) -> None:
-    order = Order(job_id=42, user_id=uid, job_name=NAME, comment=COMMENT, minutes=540)
+    request = ExtensionRequest(job_id=42, user_id=uid, job_name=NAME, comment=COMMENT, minutes=540)
 
-    assert extend(order)["found"] is is_found
+    assert extend(request)["found"] is is_found
     wanted = [["scontrol", "update", "JobId=42", "TimeLimit=540"]]
     assert programs == (wanted if is_found else [])

@@ -13,7 +13,7 @@ from spawner.client.time_limit import RunningJob, parse_running_jobs
 from spawner.errors import ExtensionError
 from spawner.hub import extend_session
 from spawner.programs import extend_time_limit
-from spawner.programs.extend_time_limit import RequestError, read_order
+from spawner.programs.extend_time_limit import RequestError, read_request
 from spawner.session.extension_policy import (
     ExtensionPolicy,
     WalltimeLimit,
@@ -143,7 +143,7 @@ def test_lines_of_another_form_are_no_running_job(line: str) -> None:
 
 
 def test_the_extender_takes_an_order_with_all_its_marks() -> None:
-    assert read_order(json.dumps(ORDER).encode()).minutes == 600
+    assert read_request(json.dumps(ORDER).encode()).minutes == 600
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_the_extender_takes_an_order_with_all_its_marks() -> None:
 )
 def test_the_extender_refuses_an_order_of_another_form(change: dict[str, object]) -> None:
     with pytest.raises(RequestError):
-        read_order(json.dumps(ORDER | change).encode())
+        read_request(json.dumps(ORDER | change).encode())
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_the_extender_changes_only_the_job_with_all_marks(
 
     monkeypatch.setattr(extend_time_limit, "_run", run)
 
-    answer = extend_time_limit.extend(read_order(json.dumps(ORDER).encode()))
+    answer = extend_time_limit.extend(read_request(json.dumps(ORDER).encode()))
 
     assert answer["found"] is is_found
     assert changed == ([["update", "JobId=42", "TimeLimit=600"]] if is_found else [])
@@ -210,7 +210,7 @@ def test_the_extender_never_shortens(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extend_time_limit, "_run", run)
 
     with pytest.raises(RequestError, match="already"):
-        extend_time_limit.extend(read_order(json.dumps(ORDER).encode()))
+        extend_time_limit.extend(read_request(json.dumps(ORDER).encode()))
 
 
 async def test_the_answer_says_the_new_end_itself(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from spawner.client.queue import Place
+from spawner.client.queue import QueuePlace
 from spawner.session.progress import Progress
 from spawner.session.session import Session
 from spawner.session.start_status import (
@@ -67,7 +67,7 @@ def started() -> Progress:
     ],
 )
 def test_a_place_is_told_in_words(n_jobs: int, n_sessions: int, words: str) -> None:
-    assert format_place(Place(n_jobs=n_jobs, n_sessions=n_sessions)) == words
+    assert format_place(QueuePlace(n_jobs=n_jobs, n_sessions=n_sessions)) == words
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_the_first_forecast_is_kept() -> None:
 def test_a_waiting_job_has_a_place_and_no_node() -> None:
     waiting = record(JobState.PENDING)
 
-    assert facts(started(), waiting, Place(n_jobs=1, n_sessions=0)) == {
+    assert facts(started(), waiting, QueuePlace(n_jobs=1, n_sessions=0)) == {
         "Submitted": "{0}",
         "Place in the queue": "about 1 job before it",
         "Expected start": "Slurm has not said yet",

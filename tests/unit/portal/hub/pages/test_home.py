@@ -11,7 +11,7 @@ import pytest
 
 from portal.hub.messages.stop_notices import Notices
 from portal.hub.pages.home import HomePage, describe_space
-from portal.hub.settings.places import Place
+from portal.hub.settings.places import SharedStorage
 from spawner.client.preflight import OnFailure
 from spawner.errors import SlurmUnavailableError
 from spawner.space import Space
@@ -83,9 +83,9 @@ def user_with(cluster: FakeCluster, *names: str) -> Any:
     )
 
 
-def place(name: str, path: str, **changes: Any) -> Place:
+def place(name: str, path: str, **changes: Any) -> SharedStorage:
     known = {"label": name, "read_only": False, "check": OnFailure.WARN, "is_mount": False}
-    return Place(name=name, path=path, **{"folder": path} | known | changes)
+    return SharedStorage(name=name, path=path, **{"folder": path} | known | changes)
 
 
 def page(**changes: Any) -> HomePage:
