@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deploy.one_machine.command import run
+from deploy.common.command import run
 from deploy.one_machine.slurm import CLUSTER_NAME
 
 ACCOUNT = "research"

@@ -7,14 +7,13 @@ import os
 import pwd
 from pathlib import Path
 
-from deploy.one_machine.command import run, wait_until
-from deploy.one_machine.errors import DeployError
-from deploy.one_machine.files import ensure_file
-from deploy.one_machine.layout import EXTENDER, HUB_STATE_DIR, LAUNCHER, MARK
+from deploy.common.accounts import ACCOUNT, make_account, render_sudoers
+from deploy.common.command import run, wait_until
+from deploy.common.errors import DeployError
+from deploy.common.files import ensure_file
+from deploy.one_machine.layout import HUB_STATE_DIR, MARK
 from deploy.one_machine.users import GROUP
-from spawner.sudo_rules import render_rules
 
-ACCOUNT = "dsportal"
 SLURM_USER = "slurm"
 SUDOERS = Path("/etc/sudoers.d/data-scientist-portal")
 END_TIMEOUT_S = 10
@@ -28,16 +27,6 @@ def ensure_account() -> str:
         make_account(ACCOUNT, HUB_STATE_DIR)
         return f"{ACCOUNT} made"
     return "unchanged"
-
-
-def make_account(name: str, home_dir: Path) -> None:
-    """Create an account and its group, without password and shell.
-
-    `home_dir` is recorded, but not created.
-    """
-    home = ("--home-dir", str(home_dir), "--no-create-home")
-    shell = ("--shell", "/usr/sbin/nologin", "--comment", "Data Scientist Portal")
-    run(["useradd", "--system", "--user-group", *home, *shell, name])
 
 
 def remove_account() -> None:
@@ -74,29 +63,9 @@ def _list_processes(user_id: int) -> list[str]:
     return pids
 
 
-def render_sudoers(
-    *,
-    group: str = GROUP,
-    slurm_user: str = SLURM_USER,
-    account: str = ACCOUNT,
-    mark: str = MARK,
-    variables: Path | None = None,
-) -> str:
-    """Return the sudo rules of an installation; `spawner.sudo_rules` says what each word means."""
-    return render_rules(
-        account=account,
-        group=group,
-        slurm_user=slurm_user,
-        launcher=LAUNCHER,
-        extender=EXTENDER,
-        mark=mark,
-        variables=variables,
-    )
-
-
 def ensure_sudoers() -> str:
     """Install the sudo rules after visudo has checked them; return what was done."""
-    text = render_sudoers()
+    text = render_sudoers(group=GROUP, slurm_user=SLURM_USER, account=ACCOUNT, mark=MARK)
     if SUDOERS.is_file() and SUDOERS.read_text() == text:
         return "unchanged"
     # sudo reads no file of its folder with a dot in the name.

@@ -9,8 +9,8 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from deploy.one_machine.command import run, succeeds
-from deploy.one_machine.files import ensure_file, ensure_folder, read_plain
+from deploy.common.command import run, succeeds
+from deploy.common.files import ensure_file, ensure_folder, read_plain
 from deploy.one_machine.layout import LDAP_CA, SLAPD_DIR
 
 TLS_DIR = SLAPD_DIR / "tls"

@@ -13,6 +13,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 
+from deploy.common.errors import DeployError, report_failure, reworded_build_errors
+from deploy.environments.builder.package_sources import package_sources
 from deploy.one_machine.cluster import (
     DEFAULT_N_SIMULATED_NODES,
     DEFAULT_SIMULATED_TYPES,
@@ -20,8 +22,7 @@ from deploy.one_machine.cluster import (
     Cluster,
     describe_cluster,
 )
-from deploy.one_machine.environments import Build, refuse_unknown_sources
-from deploy.one_machine.errors import DeployError
+from deploy.one_machine.environments import Build
 from deploy.one_machine.extras import Extra, build_targets
 from deploy.one_machine.foreground import stay
 from deploy.one_machine.gateway import Gateway
@@ -30,7 +31,7 @@ from deploy.one_machine.machine import steps_up
 from deploy.one_machine.node_count import running_cluster
 from deploy.one_machine.portal import PUBLIC_PORT, does_refuse_sessions
 from deploy.one_machine.removal import steps_down, steps_purge
-from deploy.one_machine.steps import report_failure, run_steps, select
+from deploy.one_machine.steps import run_steps, select
 from deploy.one_machine.users import DEMO_USERS
 
 LOCK_TIMEOUT_S = 600
@@ -144,7 +145,8 @@ def down(argv: Sequence[str]) -> int:
 
 def _up(wanted: argparse.Namespace) -> None:
     start = time.monotonic()
-    refuse_unknown_sources()
+    with reworded_build_errors():
+        package_sources(os.environ)
     extras = [Extra(name) for name in wanted.extras]
     build = Build(build_targets(extras))
     cluster = describe_cluster(wanted.simulated_nodes, wanted.simulated_types)

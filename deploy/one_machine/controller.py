@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from deploy.common.command import run, succeeds
+from deploy.common.errors import CommandError, DeployError
+from deploy.common.files import ensure_file, ensure_folder, read_plain
 from deploy.one_machine import mariadb
 from deploy.one_machine.cluster import Cluster
-from deploy.one_machine.command import run, succeeds
-from deploy.one_machine.errors import CommandError
-from deploy.one_machine.files import ensure_file, ensure_folder, read_plain, refuse_foreign
 from deploy.one_machine.layout import (
+    MARK,
     ONE_MACHINE_DIR,
     RUN_DIR,
     SLURM_DIR,
@@ -104,6 +105,22 @@ def node_names(slurm_conf: str) -> list[str]:
 def has_nvml() -> bool:
     """Return whether the installed Slurm was built with NVIDIA's library (NVML)."""
     return any(Path("/usr/lib").glob(f"*/slurm*/{NVML_PLUGIN}"))
+
+
+def refuse_foreign(path: Path, what: str) -> None:
+    """Refuse to replace a file that deploy/up did not write.
+
+    `what` is what the file configures, such as "a Slurm cluster".
+
+    Raises:
+        DeployError: If the file is there without the mark of deploy/up.
+    """
+    if path.is_file() and MARK not in path.read_text(errors="replace"):
+        raise DeployError(
+            f"{path} is there already: this machine belongs to {what}. "
+            "deploy/up makes a small cluster of its own and leaves others alone.",
+            next_step="Use another machine, or move the file away if nothing needs it.",
+        )
 
 
 def ensure_slurmdbd() -> str:

@@ -6,11 +6,11 @@ import secrets
 from pathlib import Path
 from urllib.parse import quote
 
+from deploy.common.command import run
+from deploy.common.errors import CommandError
+from deploy.common.files import ensure_file, ensure_folder, ensure_secret
 from deploy.one_machine import certificates
 from deploy.one_machine.certificates import ensure_certificates
-from deploy.one_machine.command import run
-from deploy.one_machine.errors import CommandError
-from deploy.one_machine.files import ensure_file, ensure_folder, ensure_secret
 from deploy.one_machine.layout import LDAP_CA, MARK, SLAPD_DIR, STATE_DIR
 from deploy.one_machine.process import Daemon, ensure_started, stop, wait_ready
 from deploy.one_machine.users import DEMO_USERS, GROUP, GROUP_ID, User

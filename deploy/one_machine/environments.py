@@ -8,10 +8,8 @@ import subprocess
 import time
 from collections.abc import Sequence
 
-from deploy.environments.builder import errors
-from deploy.environments.builder.package_sources import package_sources
+from deploy.common.errors import DeployError
 from deploy.environments.builder.process import clean_environment
-from deploy.one_machine.errors import DeployError
 from deploy.one_machine.layout import LOG_DIR, SOURCE_DIR
 
 BUILDER = SOURCE_DIR / "deploy" / "environments" / "build"
@@ -87,18 +85,6 @@ class Build:
         if self._process is not None and self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGTERM)
             self._process.wait()
-
-
-def refuse_unknown_sources() -> None:
-    """Check the setting that says where packages come from.
-
-    Raises:
-        DeployError: If not.
-    """
-    try:
-        package_sources(os.environ)
-    except errors.BuildError as error:
-        raise DeployError(error.what, next_step=error.next_step) from error
 
 
 def is_unchanged(line: str) -> bool:

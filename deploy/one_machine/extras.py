@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
 
-from deploy.one_machine.command import run
-from deploy.one_machine.errors import DeployError
-from deploy.one_machine.files import (
+from deploy.common.command import run
+from deploy.common.errors import DeployError
+from deploy.common.files import (
     ensure_file,
     ensure_folder,
     ensure_link,

@@ -9,9 +9,9 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from deploy.common.command import CLEAN_ENVIRONMENT, run, succeeds
+from deploy.common.errors import CommandError, DeployError
 from deploy.one_machine.cluster import Node
-from deploy.one_machine.command import CLEAN_ENVIRONMENT, run, succeeds
-from deploy.one_machine.errors import CommandError, DeployError
 from deploy.one_machine.firewall import TABLE, render_table, switched_on
 from deploy.one_machine.network import BRIDGE, HEAD_ADDRESS, Host, namespace_path
 from deploy.one_machine.pidfile import running

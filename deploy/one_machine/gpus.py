@@ -7,8 +7,8 @@ import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from dataclasses import dataclass
 
-from deploy.one_machine.command import run
-from deploy.one_machine.errors import DeployError
+from deploy.common.command import run
+from deploy.common.errors import DeployError
 
 # Parts of a product's name that do not distinguish GPU types.
 _VENDOR_WORDS = frozenset({"nvidia", "tesla", "quadro", "geforce", "graphics", "device"})

@@ -29,8 +29,6 @@ PASSWORD_FILE = STATE_DIR / "demo-password"
 
 PORTAL_TOML = SETTINGS_DIR / "portal.toml"
 LDAP_CA = SETTINGS_DIR / "ldap-ca.pem"
-LAUNCHER = PREFIX_DIR / "libexec" / "dsportal-launcher"
-EXTENDER = PREFIX_DIR / "libexec" / "dsportal-extender"
 
 MARK = "Written by deploy/up of the Data Scientist Portal; deploy/down --purge removes it."
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from deploy.common.files import ensure_folder
 from deploy.one_machine import (
     accounting,
     accounts,
@@ -22,7 +23,6 @@ from deploy.one_machine import (
 from deploy.one_machine.cluster import Cluster, Node
 from deploy.one_machine.environments import Build
 from deploy.one_machine.extras import Extra, steps_extra
-from deploy.one_machine.files import ensure_folder
 from deploy.one_machine.gateway import Gateway
 from deploy.one_machine.layout import (
     LOG_DIR,

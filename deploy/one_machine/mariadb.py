@@ -5,8 +5,8 @@ The server runs as `slurm` and lets in only that account, known by the kernel ov
 
 from __future__ import annotations
 
-from deploy.one_machine.command import run, succeeds
-from deploy.one_machine.files import ensure_folder
+from deploy.common.command import run, succeeds
+from deploy.common.files import ensure_folder
 from deploy.one_machine.layout import MARIADB_DIR
 from deploy.one_machine.process import Daemon, ensure_started, wait_ready
 

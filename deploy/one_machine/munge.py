@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import secrets
 
-from deploy.one_machine.command import succeeds
-from deploy.one_machine.files import ensure_folder, ensure_secret
+from deploy.common.command import succeeds
+from deploy.common.files import ensure_folder, ensure_secret
 from deploy.one_machine.layout import MUNGE_DIR, MUNGE_SOCKET
 from deploy.one_machine.process import Daemon, ensure_started, wait_ready
 

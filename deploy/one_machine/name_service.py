@@ -15,7 +15,13 @@ import socket
 from dataclasses import replace
 from pathlib import Path
 
-from deploy.one_machine.command import succeeds
+from deploy.common.command import succeeds
+from deploy.common.errors import DeployError
+from deploy.common.files import (
+    ensure_file,
+    ensure_folder,
+    read_plain,
+)
 from deploy.one_machine.directory import (
     ADDRESS,
     BASE,
@@ -23,14 +29,6 @@ from deploy.one_machine.directory import (
     PEOPLE,
     READER,
     reader_password,
-)
-from deploy.one_machine.errors import DeployError
-from deploy.one_machine.files import (
-    ensure_file,
-    ensure_folder,
-    keep_original,
-    read_plain,
-    restore_original,
 )
 from deploy.one_machine.layout import (
     LDAP_CA,
@@ -195,6 +193,25 @@ def restore_name_service() -> None:
         restore_original(NSSWITCH)
     else:
         ensure_file(NSSWITCH, without_ldap(NSSWITCH.read_text()))
+
+
+def keep_original(path: Path) -> None:
+    """Save a copy of a system file before its first change."""
+    kept = ORIGINALS_DIR / path.name
+    if path.is_file() and not kept.exists():
+        shutil.copy2(path, kept)
+
+
+def restore_original(path: Path) -> None:
+    """Restore what `keep_original` saved."""
+    kept = ORIGINALS_DIR / path.name
+    if kept.is_file():
+        mode = path.stat() if path.exists() else kept.stat()
+        shutil.copyfile(kept, path)
+        os.chown(path, mode.st_uid, mode.st_gid)
+        path.chmod(mode.st_mode & 0o7777)
+        # The next first change saves what is there by then.
+        kept.unlink()
 
 
 def remove_run_folder() -> None:

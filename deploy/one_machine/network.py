@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from deploy.one_machine.command import run
-from deploy.one_machine.errors import CommandError, DeployError
-from deploy.one_machine.files import ensure_file, read_plain
+from deploy.common.command import run
+from deploy.common.errors import CommandError, DeployError
+from deploy.common.files import ensure_file, read_plain
 from deploy.one_machine.layout import NODES_DIR
 from deploy.one_machine.resolver import ensure_resolv_conf
 

@@ -7,10 +7,10 @@ import os
 import signal
 from pathlib import Path
 
+from deploy.common.command import run, wait_until
+from deploy.common.errors import CommandError
+from deploy.common.files import ensure_folder
 from deploy.one_machine.cluster import CGROUP_DIR, CONTROLLERS, Cluster, Node
-from deploy.one_machine.command import run, wait_until
-from deploy.one_machine.errors import CommandError
-from deploy.one_machine.files import ensure_folder
 from deploy.one_machine.layout import NODES_DIR, ONE_MACHINE_DIR, log_path
 from deploy.one_machine.network import HOSTS_FILE
 from deploy.one_machine.pidfile import read_start_ticks, running

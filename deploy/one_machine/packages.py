@@ -7,10 +7,10 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from deploy.common.command import run, succeeds
+from deploy.common.errors import CommandError, DeployError
+from deploy.common.files import ensure_file, read_plain
 from deploy.environments.builder.process import clean_environment
-from deploy.one_machine.command import run, succeeds
-from deploy.one_machine.errors import CommandError, DeployError
-from deploy.one_machine.files import ensure_file, read_plain
 from deploy.one_machine.layout import MARK
 
 CLUSTER_PACKAGES = (

@@ -11,12 +11,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from deploy.one_machine import directory
-from deploy.one_machine.accounts import ACCOUNT
-from deploy.one_machine.cluster import Cluster
-from deploy.one_machine.command import CLEAN_ENVIRONMENT
-from deploy.one_machine.errors import DeployError
-from deploy.one_machine.files import (
+from deploy.common.accounts import ACCOUNT
+from deploy.common.command import CLEAN_ENVIRONMENT
+from deploy.common.errors import DeployError
+from deploy.common.files import (
     ensure_file,
     ensure_folder,
     ensure_link,
@@ -24,6 +22,8 @@ from deploy.one_machine.files import (
     read_plain,
     remove_link,
 )
+from deploy.one_machine import directory
+from deploy.one_machine.cluster import Cluster
 from deploy.one_machine.layout import (
     HUB_STATE_DIR,
     ISILON_DIR,

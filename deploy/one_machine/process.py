@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from deploy.one_machine.command import CLEAN_ENVIRONMENT, POLL_S, wait_until
-from deploy.one_machine.errors import DaemonEndedError
-from deploy.one_machine.files import ensure_folder
+from deploy.common.command import CLEAN_ENVIRONMENT, POLL_S, wait_until
+from deploy.common.errors import DeployError
+from deploy.common.files import ensure_folder
 from deploy.one_machine.layout import RUN_DIR, log_path
 from deploy.one_machine.pidfile import (
     ProcessRecord,
@@ -57,6 +57,23 @@ class Daemon:
     umask: int = 0o022
     stop_timeout_s: float = 20
     nice: int = 0
+
+
+class DaemonEndedError(DeployError):
+    """A daemon ended soon after it was started.
+
+    Args:
+        log: Where it wrote last.
+    """
+
+    def __init__(self, name: str, log: Path) -> None:
+        said = log.read_text(errors="replace") if log.exists() else ""
+        last_lines = "".join(f"\n{line}" for line in said.splitlines()[-5:])
+        super().__init__(
+            f"{name} ended soon after it was started.{last_lines}",
+            next_step="Read the end of the log, then run deploy/up again.",
+            log=log,
+        )
 
 
 def ensure_started(daemon: Daemon) -> bool:

@@ -7,6 +7,8 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from deploy.common.command import run, wait_until
+from deploy.common.errors import DeployError
 from deploy.one_machine import (
     accounts,
     controller,
@@ -22,8 +24,6 @@ from deploy.one_machine import (
     users,
 )
 from deploy.one_machine.cluster import Cluster
-from deploy.one_machine.command import run, wait_until
-from deploy.one_machine.errors import DeployError
 from deploy.one_machine.layout import (
     LOG_DIR,
     MARK,

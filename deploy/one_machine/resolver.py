@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from pathlib import Path
 
-from deploy.one_machine.files import read_plain
+from deploy.common.files import read_plain
 from deploy.one_machine.layout import NODES_DIR
 
 RESOLV_CONF = Path("/etc/resolv.conf")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from deploy.one_machine.errors import DeployError
+from deploy.common.errors import DeployError
 
 TITLE_WIDTH = 36
 
@@ -65,23 +64,3 @@ def run_steps(steps: Sequence[Step]) -> None:
             print("failed", flush=True)
             raise
         print(f"{outcome}  ({time.monotonic() - start:.1f} s)", flush=True)
-
-
-def report_failure(error: DeployError | OSError, command: str) -> int:
-    """Print what failed, where the log is and what to do.
-
-    `command` is what the user ran, such as "deploy/up".
-
-    Returns:
-        Exit status of the command.
-    """
-    print(f"\n{command} could not finish.", file=sys.stderr)
-    if isinstance(error, DeployError):
-        print(error.message, file=sys.stderr)
-        if error.log is not None:
-            print(f"Log: {error.log}", file=sys.stderr)
-        print(f"What to do: {error.next_step}", file=sys.stderr)
-    else:
-        print(f"The system said: {error}", file=sys.stderr)
-        print(f"What to do: remove the cause, then run {command} again.", file=sys.stderr)
-    return 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 
-from deploy.one_machine.files import ensure_file, ensure_folder, read_plain
+from deploy.common.files import ensure_file, ensure_folder, read_plain
 from deploy.one_machine.layout import ISILON_DIR, MARK
 from deploy.one_machine.users import GROUP
 

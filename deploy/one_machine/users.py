@@ -10,8 +10,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from deploy.one_machine.errors import DeployError
-from deploy.one_machine.files import ensure_file, ensure_secret
+from deploy.common.errors import DeployError
+from deploy.common.files import ensure_file, ensure_secret
 from deploy.one_machine.layout import PASSWORD_FILE
 
 GROUP = "dsusers"

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import requests
 
+from deploy.common.accounts import ACCOUNT
 from deploy.one_machine import directory
-from deploy.one_machine.accounts import ACCOUNT
 from deploy.one_machine.layout import PORTAL_TOML, PREFIX_DIR
 from tests.support.eventually import eventually
 from tests.support.portal_client import sessions_of

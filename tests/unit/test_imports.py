@@ -30,7 +30,9 @@ FORBIDDEN = {
     "portal/data": ("portal.hub", "portal.server", "portal.launch", "spawner", "jupyter_server"),
     "notebook_templates": ("portal.hub", "portal.server", "spawner", "deploy", "tests"),
     "deploy/environments": ("tests", "spawner", "portal", "notebook_templates"),
-    "deploy/one_machine": ("tests",),
+    "deploy/common": ("tests", "deploy.one_machine", "deploy.site"),
+    "deploy/one_machine": ("tests", "deploy.site"),
+    "deploy/site": ("tests", "deploy.one_machine"),
 }
 # What may import in a function what the rest of its part must not: the nodes never call it.
 EXCEPTED = {"spawner/__init__.py": "portal.hub.existing_hub"}

@@ -9,15 +9,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from deploy.common.accounts import render_sudoers
+from deploy.common.command import run
+from deploy.common.errors import DeployError, report_failure, reworded_build_errors
+from deploy.common.files import read_plain
 from deploy.environments.builder import cuda
-from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.flavour import Flavour
-from deploy.one_machine.accounts import render_sudoers
-from deploy.one_machine.command import run
-from deploy.one_machine.environments import refuse_unknown_sources
-from deploy.one_machine.errors import DeployError
-from deploy.one_machine.files import read_plain
-from deploy.one_machine.steps import report_failure
+from deploy.environments.builder.package_sources import package_sources
 from deploy.site.installer.advice import next_steps
 from deploy.site.installer.environments import left_out_kernels, list_environments
 from deploy.site.installer.pieces import (
@@ -62,7 +60,8 @@ def main(argv: Sequence[str]) -> int:
     try:
         site = requested_site(wanted)
         refuse_lacks(site.python, root_needed=not wanted.check)
-        refuse_unknown_sources()
+        with reworded_build_errors():
+            package_sources(os.environ)
         pieces = list_pieces(site)
         return _show(pieces) if wanted.check else _install(site, pieces)
     except (DeployError, OSError) as error:
@@ -167,10 +166,8 @@ def requested_site(wanted: argparse.Namespace) -> Site:
 
 
 def _cuda_home(named: Path | None) -> Path | None:
-    try:
+    with reworded_build_errors():
         return None if named is None else cuda.check_home(named.absolute())
-    except BuildError as error:
-        raise DeployError(error.what, next_step=error.next_step) from error
 
 
 def choose_slurm_conf(named: Path | None, noted: Path) -> Path | None:

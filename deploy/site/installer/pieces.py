@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from deploy.one_machine.accounts import make_account
-from deploy.one_machine.command import run
-from deploy.one_machine.errors import DeployError
-from deploy.one_machine.files import ensure_file, ensure_folder, read_plain
+from deploy.common.accounts import make_account
+from deploy.common.command import run
+from deploy.common.errors import DeployError
+from deploy.common.files import ensure_file, ensure_folder, read_plain
 from deploy.site.installer.site import MARK
 
 _PRIVATE = 0o600

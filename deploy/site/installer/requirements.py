@@ -7,10 +7,9 @@ import shutil
 import sys
 from pathlib import Path
 
+from deploy.common.errors import DeployError, reworded_build_errors
 from deploy.environments.builder.environment import has_venv
-from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.interpreter import kept_python, refuse_python
-from deploy.one_machine.errors import DeployError
 
 # A package of a distribution brings the same program under the other name.
 COMMANDS = ("deploy/site/install", "dsportal-install")
@@ -30,10 +29,8 @@ def python_for(named: Path | None, version_in_use: Path = VERSION_IN_USE) -> Pat
         DeployError: If it is none, or one that no packages are locked for.
     """
     python = named or kept_python(version_in_use)
-    try:
+    with reworded_build_errors():
         refuse_python(python)
-    except BuildError as error:
-        raise DeployError(error.what, next_step=error.next_step) from error
     return python
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from deploy.common.accounts import ACCOUNT
 from deploy.environments.builder.flavour import Flavour
 from deploy.environments.builder.plan import PYTHON
-from deploy.one_machine.accounts import ACCOUNT
 
 # Tells the installer which files it may replace.
 MARK = "Written by deploy/site/install of the Data Scientist Portal, which replaces it."

@@ -6,7 +6,7 @@ import re
 import secrets
 from pathlib import Path
 
-from deploy.one_machine.errors import DeployError
+from deploy.common.errors import DeployError
 from deploy.site.installer.site import MARK, Site
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "portal.example.toml"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from deploy.common.errors import DeployError
 from deploy.one_machine import controller, name_service, packages, removal, storage
-from deploy.one_machine.errors import DeployError
 from deploy.one_machine.layout import MARK
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="marks belong to root")
@@ -162,3 +162,23 @@ def test_the_folder_stays_while_another_nslcd_listens_in_it(nslcd_dir: Path) -> 
     name_service.remove_run_folder()
 
     assert nslcd_dir.is_dir()
+
+
+def test_what_was_there_before_the_first_change_is_restored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(name_service, "ORIGINALS_DIR", tmp_path / "originals")
+    (tmp_path / "originals").mkdir()
+    path = tmp_path / "nsswitch.conf"
+    path.write_text("of the machine")
+    for change in ("first", "second"):
+        name_service.keep_original(path)
+        path.write_text(f"of the {change} deploy/up")
+
+    name_service.restore_original(path)
+
+    assert path.read_text() == "of the machine"
+    name_service.keep_original(path)
+    path.write_text("of a later deploy/up")
+    name_service.restore_original(path)
+    assert path.read_text() == "of the machine"

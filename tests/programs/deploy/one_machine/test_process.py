@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from deploy.one_machine import layout, pidfile, process
-from deploy.one_machine.errors import DaemonEndedError
 from deploy.one_machine.pidfile import (
     ProcessRecord,
     boot_id,
@@ -23,7 +22,7 @@ from deploy.one_machine.pidfile import (
     read_start_ticks,
     running,
 )
-from deploy.one_machine.process import Daemon, ensure_started, stop, wait_ready
+from deploy.one_machine.process import Daemon, DaemonEndedError, ensure_started, stop, wait_ready
 
 ACCOUNT = "root" if os.geteuid() == 0 else ""
 RECORD = ProcessRecord(pid=42, start_ticks=1234, boot_id="abc", fingerprint="a b")

@@ -12,12 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from deploy.common.errors import DeployError, reworded_build_errors
 from deploy.environments.builder.flavour import Flavour
 from deploy.environments.builder.interpreter import keep_python
-from deploy.environments.builder.package_sources import SETTING
+from deploy.environments.builder.package_sources import SETTING, package_sources
 from deploy.environments.builder.plan import PYTHON
-from deploy.one_machine.environments import refuse_unknown_sources
-from deploy.one_machine.errors import DeployError
 from deploy.site.installer.advice import next_steps
 from deploy.site.installer.command import (
     choose_slurm_conf,
@@ -404,8 +403,8 @@ def test_a_wrong_source_of_packages_is_named_before_anything_is_done(
 ) -> None:
     monkeypatch.setenv(SETTING, "/no/wheels")
 
-    with pytest.raises(DeployError, match="/no/wheels") as caught:
-        refuse_unknown_sources()
+    with pytest.raises(DeployError, match="/no/wheels") as caught, reworded_build_errors():
+        package_sources(os.environ)
 
     assert SETTING in caught.value.message
 

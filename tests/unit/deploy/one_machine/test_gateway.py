@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from deploy.common.errors import CommandError
 from deploy.one_machine import gateway
-from deploy.one_machine.errors import CommandError
 from deploy.one_machine.gateway import Gateway, NoWayError, parse_device
 from tests.unit.deploy.one_machine.clusters import SIMULATED
 

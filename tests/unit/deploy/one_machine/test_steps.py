@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from deploy.common.command import run, wait_until
+from deploy.common.errors import CommandError, DeployError, report_failure
 from deploy.one_machine.cli import down, up
-from deploy.one_machine.command import run, wait_until
 from deploy.one_machine.environments import is_unchanged
-from deploy.one_machine.errors import CommandError, DeployError
-from deploy.one_machine.steps import Step, report_failure, run_steps, select
+from deploy.one_machine.steps import Step, run_steps, select
 
 STEPS = [Step(name=name, title=name.title(), do=lambda: "done") for name in ("one", "two", "three")]
 

@@ -7,17 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from deploy.common.accounts import ACCOUNT, render_sudoers
+from deploy.common.errors import DeployError
 from deploy.one_machine.accounting import parse_members
-from deploy.one_machine.accounts import render_sudoers
+from deploy.one_machine.accounts import SLURM_USER
 from deploy.one_machine.cluster import Cluster
+from deploy.one_machine.controller import refuse_foreign
 from deploy.one_machine.directory import render_entries, render_slapd_conf
-from deploy.one_machine.errors import DeployError
-from deploy.one_machine.files import refuse_foreign
 from deploy.one_machine.layout import MARK
 from deploy.one_machine.name_service import render_nslcd_conf, with_ldap, without_ldap
 from deploy.one_machine.network import CAP_NET_ADMIN, Host, has_capability, render_hosts
 from deploy.one_machine.portal import PUBLIC_ADDRESS, render_settings
-from deploy.one_machine.users import ensure_password
+from deploy.one_machine.users import GROUP, ensure_password
 from portal.hub.settings.loader import load_settings
 from tests.unit.deploy.one_machine.clusters import REAL, SIMULATED
 
@@ -91,7 +92,8 @@ def test_the_tree_holds_the_demo_users_without_a_password() -> None:
 
 
 def test_sudo_allows_two_programs_without_arguments_and_nothing_else() -> None:
-    rules = [line for line in render_sudoers().splitlines() if not line.startswith("#")]
+    text = render_sudoers(group=GROUP, slurm_user=SLURM_USER, account=ACCOUNT, mark=MARK)
+    rules = [line for line in text.splitlines() if not line.startswith("#")]
 
     assert rules == [
         'dsportal ALL=(%dsusers) NOPASSWD: /opt/data-scientist-portal/libexec/dsportal-launcher ""',

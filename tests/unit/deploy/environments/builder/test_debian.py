@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from deploy import oldest_python
+from deploy.common import command
+from deploy.common.errors import DeployError as MachineError
 from deploy.environments.builder import debian, horovod
 from deploy.environments.builder.errors import BuildError
 from deploy.oldest_python import refuse_older
-from deploy.one_machine import command, packages
-from deploy.one_machine.errors import DeployError as MachineError
+from deploy.one_machine import packages
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from deploy.one_machine.errors import CommandError, DeployError
+from deploy.common.errors import CommandError, DeployError
 
 # The caller's own Python, locale or library settings must not reach a daemon.
 CLEAN_ENVIRONMENT: Mapping[str, str] = {
@@ -54,7 +54,7 @@ def run(
     except FileNotFoundError as error:
         raise DeployError(
             f"There is no program '{words[0]}' on this machine.",
-            next_step="Run deploy/up without --only, which installs the packages.",
+            next_step="Install the package that has it; deploy/up without --only does that.",
         ) from error
     if done.returncode != 0:
         raise CommandError(words, done.returncode, done.stdout + done.stderr)
@@ -97,7 +97,7 @@ def wait_until(
         if time.monotonic() > end:
             raise DeployError(
                 f"This did not happen within {timeout_s:.0f} s: {what}.",
-                next_step="Read the end of the log, then run deploy/up again.",
+                next_step="Read the end of the log, then run the command again.",
                 log=log,
             )
         time.sleep(POLL_S)

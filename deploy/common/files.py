@@ -11,13 +11,11 @@ import errno
 import grp
 import os
 import pwd
-import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from deploy.one_machine.errors import DeployError
-from deploy.one_machine.layout import MARK, ORIGINALS_DIR
+from deploy.common.errors import DeployError
 
 
 def ensure_folder(path: Path, *, mode: int = 0o755, user: str = "root", group: str = "") -> None:
@@ -33,8 +31,8 @@ def ensure_folder(path: Path, *, mode: int = 0o755, user: str = "root", group: s
         folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except (FileExistsError, NotADirectoryError) as error:
         raise DeployError(
-            f"{path} is not a folder; deploy/up does not follow a link there.",
-            next_step=f"Find out where {path} comes from, move it away and run deploy/up again.",
+            f"{path} is not a folder; a link there is not followed.",
+            next_step=f"Find out where {path} comes from, move it away and run the command again.",
         ) from error
     try:
         _own(folder, mode, user, group)
@@ -106,41 +104,6 @@ def ensure_secret(path: Path, content: str, *, user: str = "root") -> str:
             return kept
     ensure_file(path, content + "\n", mode=0o600, user=user)
     return content
-
-
-def refuse_foreign(path: Path, what: str) -> None:
-    """Refuse to replace a file that deploy/up did not write.
-
-    `what` is what the file configures, such as "a Slurm cluster".
-
-    Raises:
-        DeployError: If the file is there without the mark of deploy/up.
-    """
-    if path.is_file() and MARK not in path.read_text(errors="replace"):
-        raise DeployError(
-            f"{path} is there already: this machine belongs to {what}. "
-            "deploy/up makes a small cluster of its own and leaves others alone.",
-            next_step="Use another machine, or move the file away if nothing needs it.",
-        )
-
-
-def keep_original(path: Path) -> None:
-    """Save a copy of a system file before its first change."""
-    kept = ORIGINALS_DIR / path.name
-    if path.is_file() and not kept.exists():
-        shutil.copy2(path, kept)
-
-
-def restore_original(path: Path) -> None:
-    """Restore what `keep_original` saved."""
-    kept = ORIGINALS_DIR / path.name
-    if kept.is_file():
-        mode = path.stat() if path.exists() else kept.stat()
-        shutil.copyfile(kept, path)
-        os.chown(path, mode.st_uid, mode.st_gid)
-        path.chmod(mode.st_mode & 0o7777)
-        # The next first change saves what is there by then.
-        kept.unlink()
 
 
 @contextlib.contextmanager

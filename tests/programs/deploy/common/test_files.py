@@ -10,18 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from deploy.one_machine import certificates, files
-from deploy.one_machine.errors import DeployError
-from deploy.one_machine.files import (
+from deploy.common.errors import DeployError
+from deploy.common.files import (
     ensure_file,
     ensure_folder,
     ensure_link,
     ensure_secret,
-    keep_original,
     read_plain,
     remove_link,
-    restore_original,
 )
+from deploy.one_machine import certificates
 
 ME = pwd.getpwuid(os.getuid()).pw_name
 
@@ -161,23 +159,3 @@ def test_a_program_of_that_name_that_is_not_ours_is_left_alone(
 
     assert_untouched(victim)
     assert other.is_symlink()
-
-
-def test_what_was_there_before_the_first_change_is_restored(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(files, "ORIGINALS_DIR", tmp_path / "originals")
-    (tmp_path / "originals").mkdir()
-    path = tmp_path / "nsswitch.conf"
-    path.write_text("of the machine")
-    for change in ("first", "second"):
-        keep_original(path)
-        path.write_text(f"of the {change} deploy/up")
-
-    restore_original(path)
-
-    assert path.read_text() == "of the machine"
-    keep_original(path)
-    path.write_text("of a later deploy/up")
-    restore_original(path)
-    assert path.read_text() == "of the machine"

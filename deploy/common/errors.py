@@ -1,0 +1,81 @@
+"""Errors of setting the portal up, and how the user is told."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from deploy.environments.builder.errors import BuildError
+
+
+class DeployError(Exception):
+    """A step cannot be done.
+
+    Args:
+        message: One or two sentences: what was tried and what was in the way.
+        next_step: One sentence: what to do now.
+        log: The file that says more, or None.
+    """
+
+    def __init__(self, message: str, *, next_step: str, log: Path | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.next_step = next_step
+        self.log = log
+
+
+class CommandError(DeployError):
+    """A system program failed.
+
+    Args:
+        argv: The command as it was run; holds no secret.
+        exit_code: None if it did not end in time.
+        output: Standard output and standard error.
+    """
+
+    def __init__(self, argv: Sequence[str], exit_code: int | None, output: str) -> None:
+        how = "did not end in time" if exit_code is None else f"ended with status {exit_code}"
+        # The cause comes last, often after hundreds of lines of apt.
+        last_lines = "\n".join(output.strip().splitlines()[-10:])
+        super().__init__(
+            f"'{' '.join(argv)}' {how}." + (f"\n{last_lines}" if last_lines else ""),
+            next_step="Run this command by hand to see more, then run yours again.",
+        )
+        self.argv = tuple(argv)
+        self.exit_code = exit_code
+        self.output = output
+
+
+def report_failure(error: DeployError | OSError, command: str) -> int:
+    """Print what failed, where the log is and what to do.
+
+    `command` is what the user ran, such as "deploy/up".
+
+    Returns:
+        Exit status of the command.
+    """
+    print(f"\n{command} could not finish.", file=sys.stderr)
+    if isinstance(error, DeployError):
+        print(error.message, file=sys.stderr)
+        if error.log is not None:
+            print(f"Log: {error.log}", file=sys.stderr)
+        print(f"What to do: {error.next_step}", file=sys.stderr)
+    else:
+        print(f"The system said: {error}", file=sys.stderr)
+        print(f"What to do: remove the cause, then run {command} again.", file=sys.stderr)
+    return 1
+
+
+@contextlib.contextmanager
+def reworded_build_errors() -> Iterator[None]:
+    """Let what the environments' builder refuses be reported like everything else.
+
+    Raises:
+        DeployError: In place of a BuildError.
+    """
+    try:
+        yield
+    except BuildError as error:
+        raise DeployError(error.what, next_step=error.next_step) from error
