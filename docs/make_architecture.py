@@ -1,4 +1,4 @@
-"""Draw the rooms of the code and who imports whom into docs/architecture.md.
+"""Draw the rooms of the code and who imports whom into docs/develop/architecture.md.
 
 Run it from the root of the repository after a change of imports:
 
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[1]
-PAGE = CHECKOUT / "docs" / "architecture.md"
+PAGE = CHECKOUT / "docs/develop/architecture.md"
 PARTS = ("spawner", "portal/hub", "portal/server", "portal/launch", "portal/site")
 _BLOCK = "<!-- made by docs/make_architecture.py: {part} -->\n{text}\n<!-- end -->"
 _BLOCKS = re.compile(r"<!-- made by docs/make_architecture\.py: (\S+) -->\n.*?\n<!-- end -->", re.S)

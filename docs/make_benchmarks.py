@@ -1,4 +1,4 @@
-"""Write docs/benchmarks.md from the figures that the benchmarks left in docs/benchmarks.
+"""Write docs/explain/benchmarks.md from the figures that the benchmarks left in docs/benchmarks.
 
 Run it from the root of the repository after a benchmark:
 
@@ -38,7 +38,7 @@ does not reach says "missed".
 def main() -> None:
     """Write the page and the plot of the history."""
     page = render(_reports(), read_history())
-    (DOCS_DIR / "benchmarks.md").write_text(page, encoding="utf-8")
+    (DOCS_DIR / "explain/benchmarks.md").write_text(page, encoding="utf-8")
     make_history_plot.main()
 
 
@@ -105,9 +105,9 @@ def _history(entries: Sequence[Entry]) -> list[str]:
     top = """\
 ## History
 
-![History of the benchmarks' figures](images/benchmark-history.svg)
+![History of the benchmarks' figures](../images/benchmark-history.svg)
 
-Each run adds its figures to [benchmarks/history.jsonl](benchmarks/history.jsonl). The figure is the
+Each run adds its figures to [benchmarks/history.jsonl](../benchmarks/history.jsonl). The figure is the
 median of its rounds, with the least and the most of them; figures without these have no spread
 recorded, and their commit is that of the report.
 """

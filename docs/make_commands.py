@@ -1,4 +1,4 @@
-"""Write docs/commands.md: what every command of `dsportal` takes, in the command's own words.
+"""Write docs/reference/commands.md: what every command of `dsportal` takes, in the command's own words.
 
 python docs/make_commands.py
 """
@@ -15,7 +15,7 @@ sys.path.insert(0, str(DOCS_DIR.parent))
 
 from portal.cli import build_parser, build_user_parser  # noqa: E402
 
-PAGE = DOCS_DIR / "commands.md"
+PAGE = DOCS_DIR / "reference/commands.md"
 HEAD = """\
 # The command dsportal
 

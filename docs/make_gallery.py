@@ -1,4 +1,4 @@
-"""Write docs/gallery.md and docs/benchmarks/templates.json from what the template tests left.
+"""Write docs/use/gallery.md and docs/benchmarks/templates.json from what the template tests left.
 
 Run it from the root of the repository after the tests, with the tests' own Python:
 
@@ -7,7 +7,7 @@ Run it from the root of the repository after the tests, with the tests' own Pyth
 
 Each FOLDER is the output of a run, tests/output/templates where none is named. Templates that were
 not run keep what is known of them. Pictures go to docs/images/templates, the versions that the
-launcher shows to notebook_templates/tested.json, and docs/benchmarks.md is written anew.
+launcher shows to notebook_templates/tested.json, and docs/explain/benchmarks.md is written anew.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def main() -> None:
     report = make_report(json.loads(REPORT.read_text()) if REPORT.exists() else {}, records)
     REPORT.write_text(json.dumps(report, indent=2) + "\n")
     _write_tested(records)
-    (DOCS_DIR / "gallery.md").write_text(render(report), encoding="utf-8")
+    (DOCS_DIR / "use/gallery.md").write_text(render(report), encoding="utf-8")
     import make_benchmarks
 
     make_benchmarks.main()
@@ -213,7 +213,7 @@ def _entries(notebooks: Mapping[str, Any], folder: str) -> Iterable[str]:
         facts += [f"{package} {version}" for package, version in row["versions"].items()]
         lines = [f"### {title}", "", text, "", " · ".join(facts), ""]
         if (PICTURES_DIR / picture_name(name)).exists():
-            lines += [f"![{title}](images/templates/{picture_name(name)})", ""]
+            lines += [f"![{title}](../images/templates/{picture_name(name)})", ""]
         yield "\n".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""Write the table of what the shipped kernels hold into docs/users.md, from the locks.
+"""Write the table of what the shipped kernels hold into docs/use/packages.md, from the locks.
 
 Run it from the root of the repository after a change of a lock:
 
@@ -16,7 +16,7 @@ sys.path.insert(0, str(CHECKOUT))
 from deploy.environments.builder.environment import read_pins  # noqa: E402
 from deploy.environments.builder.uv import canonical_name  # noqa: E402
 
-PAGE = CHECKOUT / "docs" / "users.md"
+PAGE = CHECKOUT / "docs/use/packages.md"
 RECIPES = CHECKOUT / "deploy" / "environments"
 LOCKS = RECIPES / "locks" / "3.11"
 # The kernels' names, and the locks of what they hold.

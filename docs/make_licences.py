@@ -1,4 +1,4 @@
-"""Write docs/licences.md from what the installed packages and the locks say of themselves.
+"""Write docs/reference/licences.md from what the installed packages and the locks say of themselves.
 
 Run it from the root of the repository after a lock got another package, with environments built by
 `deploy/environments/build` and `deploy/environments/build test` and without packages of a site:
@@ -23,7 +23,7 @@ sys.path.insert(0, str(CHECKOUT))
 from deploy.environments.builder.plan import Plan  # noqa: E402
 from deploy.environments.builder.uv import canonical_name  # noqa: E402
 
-PAGE = CHECKOUT / "docs" / "licences.md"
+PAGE = CHECKOUT / "docs/reference/licences.md"
 RECIPES = CHECKOUT / "deploy" / "environments"
 INSTALLED = ("uv", "hub", "server", "tensorboard", "tensorflow", "pytorch")
 ONLY_HERE = ("package", "test", "moto")
@@ -70,7 +70,7 @@ Made by `docs/make_licences.py` from what the packages say of themselves; do not
 
 The portal is under [Apache-2.0](../LICENSE). Its built extension of JupyterLab holds no package of
 others. Everything below is downloaded when the portal is installed, as its authors published it;
-the [container](container.md) that you build holds it, too.
+the [container](../tutorial/container.md) that you build holds it, too.
 
 There are two exceptions. Horovod's source is changed and compiled on your machine; changes and
 source are under Apache-2.0. Beside a PyTorch without CUDA, one file of torchvision gets five lines,

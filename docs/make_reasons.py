@@ -1,4 +1,4 @@
-"""Write docs/reasons.md from the tables that the portal itself uses.
+"""Write docs/reference/reasons.md from the tables that the portal itself uses.
 
 Run it from the root of the repository after a change of words:
 
@@ -170,4 +170,4 @@ def _table(title: str, rows: Iterable[tuple[str, Diagnosis]]) -> list[str]:
 
 
 if __name__ == "__main__":
-    (DOCS_DIR / "reasons.md").write_text(render_reasons(), encoding="utf-8")
+    (DOCS_DIR / "reference/reasons.md").write_text(render_reasons(), encoding="utf-8")

@@ -96,7 +96,7 @@ def ensure_packages() -> str:
     if not succeeds(["apt-get", "--version"]):
         raise DeployError(
             "There is no apt-get on this machine; deploy/up is for Debian 12 and 13.",
-            next_step="Use such a machine, or deploy/site/install: see docs/administrators.md.",
+            next_step="Use such a machine, or deploy/site/install: see docs/install/cluster.md.",
         )
     remove_policy()
     missing = missing_packages(CLUSTER_PACKAGES)

@@ -73,7 +73,7 @@ def session_settings(settings: Settings) -> SessionSettings:
 def public_variables(settings: Settings) -> dict[str, str]:
     """Return the variables that notebooks, templates in homes and job scripts may read.
 
-    docs/users.md describes them: they stay as they are over releases.
+    docs/use/in-the-session.md describes them: they stay as they are over releases.
     """
     variables = {
         "PORTAL_STORAGE": json.dumps({place.name: place.folder for place in settings.places}),

@@ -1,4 +1,4 @@
-"""What docs/own-hub.md tells to do: its fenced blocks."""
+"""What docs/install/own-hub.md tells to do: its fenced blocks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.foreign.guide import steps_of, with_values
 
-PAGE = Path(__file__).resolve().parents[2] / "docs/own-hub.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs/install/own-hub.md"
 _LINES = re.compile(r"^```python (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

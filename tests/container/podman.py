@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.foreign.guide import steps_of
 from tests.support.eventually import eventually
 
-GUIDE = Path(__file__).parents[2] / "docs/container.md"
+GUIDE = Path(__file__).parents[2] / "docs/tutorial/container.md"
 # vfs copies every layer; it works on any file system.
 STORAGE_DRIVERS = ("overlay", "vfs")
 

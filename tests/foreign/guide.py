@@ -1,4 +1,4 @@
-"""What the administrators' guide tells to do: its fenced blocks that say how they are meant.
+"""What the guide for administrators tells to do: its fenced blocks that say how they are meant.
 
 A block ```sh run``` holds commands, one a line. A block ```toml edit=PATH``` or
 ```nginx edit=PATH``` shows the lines of a file that an administrator sets in an editor.
@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-GUIDE = Path(__file__).resolve().parents[2] / "docs/administrators.md"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGES = ("install/cluster.md", "install/tls.md", "operate/backup.md", "install/uninstall.md")
 BLOCK = re.compile(
     r"^```(?P<language>sh|toml|nginx) (?P<use>run|edit=(?P<path>\S+))\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
@@ -53,6 +54,11 @@ class Step:
         """The commands, with lines that end in a backslash joined."""
         joined = self.text.replace("\\\n", " ")
         return [line for line in joined.splitlines() if line.strip() and line[0] != "#"]
+
+
+def read_guide() -> str:
+    """Return the pages that tests/foreign/test_site.py follows."""
+    return "".join((DOCS / page).read_text(encoding="utf-8") for page in PAGES)
 
 
 def steps_of(guide: str, values: Mapping[str, str]) -> list[Step]:

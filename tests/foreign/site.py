@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.foreign import layout
-from tests.foreign.guide import GUIDE, edited, steps_of
+from tests.foreign.guide import edited, read_guide, steps_of
 from tests.foreign.machine import CHECKOUT, Machine, install_packages
 from tests.foreign.seed import add_own_environment, make_room, seed
 from tests.support.eventually import eventually
@@ -95,7 +95,7 @@ class Site:
 
     def follow(self, section: str) -> None:
         """Do what a section of the guide tells, in its order."""
-        steps = [s for s in steps_of(GUIDE.read_text(), VALUES) if s.section == section]
+        steps = [s for s in steps_of(read_guide(), VALUES) if s.section == section]
         assert steps, f"the guide has no section {section} with something to do"
         for step in steps:
             if step.path:

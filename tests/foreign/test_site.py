@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.foreign.guide import GUIDE, steps_of
+from tests.foreign.guide import read_guide, steps_of
 from tests.foreign.seed import take_layers_away
 from tests.foreign.site import (
     INSTALL,
@@ -219,7 +219,7 @@ def test_root_of_the_cluster_reaches_no_home(site: Site) -> None:
 def test_nothing_of_the_portal_is_left_on_the_host_when_the_guide_has_removed_it(
     site: Site,
 ) -> None:
-    steps = [step for step in steps_of(GUIDE.read_text(), VALUES) if step.section == "Uninstall"]
+    steps = [step for step in steps_of(read_guide(), VALUES) if step.section == "Uninstall"]
     for command in (command for step in steps for command in step.commands):
         if command.startswith("rm -r "):
             for folder in command.split()[2:]:

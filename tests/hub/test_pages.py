@@ -53,9 +53,12 @@ def test_the_guide_can_be_read_before_the_login(hub: PrivateHub) -> None:
     page = requests.get(f"{hub.url}/hub/help", timeout=10)
 
     assert page.status_code == 200
-    assert "For data scientists" in words(page)
-    assert 'id="log-in"' in page.text
-    (picture, *_) = re.findall(r'src="(/hub/help/images/[^"]+)"', page.text)
+    assert "Use the portal" in words(page)
+    for link in re.findall(r'href="(/hub/help/[\w-]+)"', page.text):
+        assert requests.get(hub.url + link, timeout=10).status_code == 200
+    start = requests.get(f"{hub.url}/hub/help/start-a-session", timeout=10)
+    assert 'id="while-it-waits"' in start.text
+    (picture, *_) = re.findall(r'src="(/hub/help/images/[^"]+)"', start.text)
     shown = requests.get(hub.url + picture, timeout=10)
     assert (shown.status_code, shown.headers["Content-Type"]) == (200, "image/png")
     assert "The session waits" in words(requests.get(f"{hub.url}/hub/help/reasons", timeout=10))

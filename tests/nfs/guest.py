@@ -43,7 +43,7 @@ MODULES = ("veth", "sch_netem", "quota_v2", "nfsd", "nfsv4")
 FINIT_MODULE = 313
 POWER_OFF = 0x4321FEDC
 PERIODS_S = {"nfsv4leasetime": 10, "nfsv4gracetime": 10}
-# As docs/administrators.md advises, with a shorter timeout so that tests need not wait as long.
+# As docs/offer/storage.md advises, with a shorter timeout so that tests need not wait as long.
 OPTIONS = "vers=4.2,hard,timeo=50,retrans=2,nosharecache,sec=sys"
 libc = ctypes.CDLL(None, use_errno=True)
 

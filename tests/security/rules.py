@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+from portal.hub.pages.guide import guide_names
+
 
 class Who(Enum):
     """Who may ask a route."""
@@ -32,7 +34,8 @@ HUB: dict[str, Who] = {
     r"/hub/logo$": Who.ANYBODY,
     # Whoever cannot log in may need them.
     r"/hub/help/?$": Who.ANYBODY,
-    r"/hub/help/(users|gallery|ssh|frameworks|reasons)$": Who.ANYBODY,
+    rf"/hub/help/({'|'.join(guide_names())})$": Who.ANYBODY,
+    r"/hub/help/search\.json$": Who.ANYBODY,
     r"/hub/help/dsportal-ssh\.pyz$": Who.ANYBODY,
     r"/hub/help/images/(.*)$": Who.ANYBODY,
     # Where the proxy leads who asks for a session that does not run.

@@ -78,7 +78,7 @@ def test_boto3_finds_the_store_by_itself_with_the_keys_of_the_file(
     if with_tls:
         told = {"s3_endpoint": s3.tls_url, "s3_ca_bundle": str(authority.certificate)}
     offer_s3(environ, SessionSettings(**told, s3_region="us-east-1"))
-    # The cell of docs/users.md.
+    # The cell of docs/use/s3.md.
     cell = 'import boto3; boto3.client("s3").download_file("lab", "digits.npz", "digits.npz")'
 
     subprocess.run([MOTO_PYTHON, "-c", cell], check=True, cwd=tmp_path, env=environ, timeout=60)

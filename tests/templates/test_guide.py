@@ -16,7 +16,8 @@ from tests.templates.conftest import ENVIRONMENTS, SlurmSession
 
 pytestmark = pytest.mark.cluster
 
-GUIDE = Path(__file__).parents[2] / "docs/users.md"
+USE = Path(__file__).parents[2] / "docs/use"
+PAGES = ("batch-jobs.md", "packages.md")
 TEMPLATES = Path("/opt/data-scientist-portal/templates")
 # Becomes the shell of a terminal, in the environment that the notebook server gives it.
 TERMINAL = """
@@ -47,7 +48,8 @@ def walked(session: SlurmSession) -> str:
     (folder / "train.py").write_text(TRAIN)
     shutil.copytree(TEMPLATES / "slurm", folder / "templates/slurm")
     lines = ["set -e"]
-    for step in steps_of(GUIDE.read_text(encoding="utf-8"), {"the guide": "the guide"}):
+    guide = "".join((USE / page).read_text(encoding="utf-8") for page in PAGES)
+    for step in steps_of(guide, {"the guide": "the guide"}):
         lines += [f"echo {shlex.quote(f'== {step.section}')}", "cd", *step.commands]
     (folder / "walk.sh").write_text("\n".join(lines) + "\n")
     owner = folder.stat()

@@ -15,10 +15,7 @@ from deploy.environments.builder.target import source_files
 
 SOURCES = ("setup.cfg", "pyproject.toml", "README.md", "LICENSE", "spawner", "portal")
 # What portal/hub/guides links to.
-GUIDES = (
-    *(f"docs/{name}.md" for name in ("users", "gallery", "frameworks", "reasons")),
-    "docs/images",
-)
+GUIDES = ("docs/use", "docs/reference/reasons.md", "docs/images")
 PICTURES = "docs/images"
 TEMPLATES = "notebook_templates"
 LABEXTENSION = "data-scientist-portal"

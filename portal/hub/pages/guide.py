@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import posixpath
 import re
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,8 +16,12 @@ from markdown_it.token import Token
 
 # Links to the documentation's own files, so that there is one text.
 GUIDES_DIR = Path(__file__).parents[1] / "guides"
-# The first is the page of the plain address.
-GUIDES = ("users", "gallery", "ssh", "frameworks", "reasons")
+# The page of the plain address; it lists the others.
+FRONT = "index"
+_USE = "use"
+# A page from another part of the documentation.
+_ELSEWHERE = {"reasons": "reference"}
+_GROUP = re.compile(r"^\*\*(?P<group>[^*]+)\*\*$|^\* \[(?P<title>[^]]+)\]\((?P<page>[\w-]+)\.md\)", re.M)
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
 # Stands for the site's own address.
 _EXAMPLE_URL = "https://portal.example.com"
@@ -60,24 +65,116 @@ class Guide:
     headings: tuple[Heading, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Guides under one title of the front page.
+
+    Attributes:
+        pages: Name and title of each.
+    """
+
+    title: str
+    pages: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a guide, as a search finds it.
+
+    Attributes:
+        name: Of the guide.
+        title: Of the guide.
+        heading: Of the part; empty for the text below the title.
+        anchor: Of the part; empty for the text below the title.
+        text: Its words, without Markdown.
+    """
+
+    name: str
+    title: str
+    heading: str
+    anchor: str
+    text: str
+
+
+@functools.cache
+def guide_groups() -> tuple[Group, ...]:
+    """Return what the front page lists, in its order."""
+    groups: list[Group] = []
+    front = (GUIDES_DIR / _USE / f"{FRONT}.md").read_text(encoding="utf-8")
+    for match in _GROUP.finditer(front):
+        if match["group"]:
+            groups.append(Group(match["group"], ()))
+        else:
+            pages = (*groups[-1].pages, (match["page"], match["title"]))
+            groups[-1] = replace(groups[-1], pages=pages)
+    reasons = tuple((name, read_guide(name, "").title) for name in _ELSEWHERE)
+    return (*groups, Group("Reference", reasons))
+
+
+@functools.cache
+def guide_names() -> tuple[str, ...]:
+    """Return the names of all guides; the front page is the first."""
+    return (FRONT, *sorted(page.stem for page in _pages() if page.stem != FRONT))
+
+
+def _pages() -> Iterator[Path]:
+    yield from (GUIDES_DIR / _USE).glob("*.md")
+    yield from (_path(name) for name in _ELSEWHERE)
+
+
+def _path(name: str) -> Path:
+    return GUIDES_DIR / _ELSEWHERE.get(name, _USE) / f"{name}.md"
+
+
+@functools.cache
+def search_parts() -> tuple[Part, ...]:
+    """Return all parts of all guides, for a search in the browser."""
+    return tuple(part for name in guide_names() for part in _parts_of(name))
+
+
+def _parts_of(name: str) -> Iterator[Part]:
+    tokens = MarkdownIt("commonmark").enable("table").parse(_path(name).read_text(encoding="utf-8"))
+    title = heading = anchor = ""
+    headings = iter(list(_with_anchors(tokens)))
+    words: list[str] = []
+    for before, token in pairwise([None, *tokens]):
+        if before is not None and before.type == "heading_open" and token is not None:
+            if title:
+                yield Part(name, title, heading, anchor, " ".join(words))
+                words = []
+            found = next(headings)
+            title, heading, anchor = (
+                (found.text, "", "") if found.level == 1 else (title, found.text, found.anchor)
+            )
+        elif token is not None and token.type in {"inline", "fence", "code_block"}:
+            words += [child.content for child in token.children or [token] if child.content]
+    yield Part(name, title, heading, anchor, " ".join(words))
+
+
 @functools.cache
 def read_guide(name: str, url: str, portal_url: str = "") -> Guide:
-    """Return one of GUIDES.
+    """Return one of the guides.
 
     Args:
         name: Name of its file.
         url: Address of all guides, which ends in "/".
         portal_url: Address of the portal, for commands that users copy; empty if it is not known.
     """
-    text = (GUIDES_DIR / f"{name}.md").read_text(encoding="utf-8")
-    return render(text.replace(_EXAMPLE_URL, portal_url.rstrip("/") or _EXAMPLE_URL), url)
+    text = _path(name).read_text(encoding="utf-8").partition("\n```{toctree}")[0]
+    text = text.replace(_EXAMPLE_URL, portal_url.rstrip("/") or _EXAMPLE_URL)
+    return render(text, url, _ELSEWHERE.get(name, _USE))
 
 
-def render(markdown: str, url: str) -> Guide:
+def render(markdown: str, url: str, folder: str = _USE) -> Guide:
     """Return a guide's Markdown as HTML, without what HTML it has.
 
     Links to other guides and pictures lead below `url`; of other relative links only the words
     stay, since the portal does not serve what they lead to.
+
+    Args:
+        markdown: Text of the guide.
+        url: Address of all guides, which ends in "/".
+        folder: Of the documentation, in which the guide lies.
 
     Source:
         CommonMark 0.31 with tables; anchors as on GitHub and in the site that Sphinx builds.
@@ -87,7 +184,7 @@ def render(markdown: str, url: str) -> Guide:
     headings = tuple(_with_anchors(tokens))
     title = next((heading.text for heading in headings if heading.level == 1), "")
     for token in tokens:
-        token.children = list(_with_addresses(token.children or [], url))
+        token.children = list(_with_addresses(token.children or [], url, folder))
     body = [token for token in tokens if token not in _title_of(tokens)]
     html = parser.renderer.render(body, parser.options, {})
     for element, instead in _ACCESSIBLE.items():
@@ -115,18 +212,18 @@ def _with_anchors(tokens: list[Token]) -> Iterator[Heading]:
             yield Heading(level=int(token.tag[1:]), text=text, anchor=anchor)
 
 
-def _with_addresses(tokens: list[Token], url: str) -> Iterator[Token]:
+def _with_addresses(tokens: list[Token], url: str, folder: str) -> Iterator[Token]:
     kept: list[bool] = []
     for token in tokens:
         if token.type == "image":
-            name = str(token.attrGet("src"))
+            name = posixpath.normpath(f"{folder}/{token.attrGet('src')}")
             token.attrSet("src", url + name)
             token.attrSet("loading", "lazy")
             # Otherwise the text jumps away from a link's target while pictures load.
             for side, n_pixels in zip(("width", "height"), _png_size(name), strict=False):
                 token.attrSet(side, str(n_pixels))
         elif token.type == "link_open":
-            address = _address(str(token.attrGet("href")), url)
+            address = _address(str(token.attrGet("href")), url, folder)
             kept.append(address is not None)
             if address is None:
                 continue
@@ -150,11 +247,12 @@ def _png_size(name: str) -> tuple[int, ...]:
     return struct.unpack(">II", head[16:24]) if head[12:16] == b"IHDR" else ()
 
 
-def _address(target: str, url: str) -> str | None:
+def _address(target: str, url: str, folder: str) -> str | None:
     if target.startswith("#") or _ADDRESS.match(target):
         return target
     page, _, anchor = target.partition("#")
-    name = page.removesuffix(".md")
-    if name not in GUIDES or name == page:
+    path = posixpath.normpath(f"{folder}/{page}")
+    name = posixpath.basename(path).removesuffix(".md")
+    if path != f"{_ELSEWHERE.get(name, _USE)}/{name}.md" or name not in guide_names():
         return None
     return f"{url}{name}" + (f"#{anchor}" if anchor else "")

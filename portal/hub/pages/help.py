@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from jupyterhub.handlers import BaseHandler
 from tornado.web import StaticFileHandler
 
 from portal.hub.network.refusals import refuse_nul
-from portal.hub.pages.guide import GUIDES, GUIDES_DIR, read_guide
+from portal.hub.pages.guide import (
+    FRONT,
+    GUIDES_DIR,
+    guide_groups,
+    guide_names,
+    read_guide,
+    search_parts,
+)
 from portal.hub.pages.ssh_client import SshClientHandler
 
 ROUTE = "/help"
@@ -18,13 +26,24 @@ class HelpHandler(BaseHandler):
     """Shows a guide."""
 
     async def get(self, name: str | None = None) -> None:
-        """Show the guide of that name, or the users' guide."""
+        """Show the guide of that name, or the list of all."""
         url = f"{self.hub.base_url}{ROUTE.lstrip('/')}/"
         public_url = self.settings.get("public_url")
-        guide = read_guide(name or GUIDES[0], url, public_url.geturl() if public_url else "")
-        others = [(url + other, read_guide(other, url).title) for other in GUIDES]
-        page = await self.render_template("help.html", guide=guide, guides=others)
+        name = name or FRONT
+        guide = read_guide(name, url, public_url.geturl() if public_url else "")
+        page = await self.render_template(
+            "help.html", guide=guide, name=name, groups=guide_groups(), guides_url=url
+        )
         self.finish(page)
+
+
+class HelpSearchHandler(BaseHandler):
+    """Gives the browser the words of all guides."""
+
+    async def get(self) -> None:
+        """Answer with the parts of all guides."""
+        self.set_header("Cache-Control", "no-cache")
+        self.finish({"parts": [asdict(part) for part in search_parts()]})
 
 
 class HelpImageHandler(StaticFileHandler):
@@ -51,6 +70,7 @@ def help_routes() -> list[tuple[Any, ...]]:
     return [
         (rf"{ROUTE}/?", HelpHandler),
         (rf"{ROUTE}/dsportal-ssh\.pyz", SshClientHandler),
-        (rf"{ROUTE}/({'|'.join(GUIDES)})", HelpHandler),
+        (rf"{ROUTE}/search\.json", HelpSearchHandler),
+        (rf"{ROUTE}/({'|'.join(guide_names())})", HelpHandler),
         (rf"{ROUTE}/images/(.*)", HelpImageHandler, {"path": str(images)}),
     ]

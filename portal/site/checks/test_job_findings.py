@@ -98,7 +98,7 @@ def assess_silence(trial: CheckJobResult, place: str) -> Finding | None:
     if record is not None and record.state.phase is Phase.WAITING:
         return skipped(
             f"the job did not start in {place} in time; Slurm says: {record.reason}.",
-            "Allow more time with --wait SECONDS, or look at docs/reasons.md.",
+            "Allow more time with --wait SECONDS, or look at docs/reference/reasons.md.",
         )
     if trial.found is not None:
         return None

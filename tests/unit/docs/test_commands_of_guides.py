@@ -12,7 +12,7 @@ CHECKOUT = Path(__file__).parents[3]
 # The changelog names commands of the past.
 GUIDES = sorted(
     path
-    for path in (*CHECKOUT.glob("*.md"), *CHECKOUT.glob("docs/*.md"))
+    for path in (*CHECKOUT.glob("*.md"), *CHECKOUT.glob("docs/**/*.md"))
     if path.name != "CHANGELOG.md"
 )
 PROGRAM = re.compile(
@@ -25,10 +25,13 @@ PROGRAM = re.compile(
 FENCE = re.compile(r"^```(?P<how>[^\n]*)\n(?P<text>.*?)^```$", re.M | re.S)
 # Tests that run the blocks "sh run" of a page, one after the other.
 FOLLOWED = {
-    "administrators.md": "tests/foreign/test_site.py",
-    "own-hub.md": "tests/alone/test_own_hub.py",
-    "container.md": "tests/container/test_container.py",
-    "users.md": "tests/templates/test_guide.py",
+    **dict.fromkeys(
+        ("install/cluster.md", "install/tls.md", "operate/backup.md", "install/uninstall.md"),
+        "tests/foreign/test_site.py",
+    ),
+    "install/own-hub.md": "tests/alone/test_own_hub.py",
+    "tutorial/container.md": "tests/container/test_container.py",
+    **dict.fromkeys(("use/batch-jobs.md", "use/packages.md"), "tests/templates/test_guide.py"),
 }
 
 
@@ -90,7 +93,7 @@ RUN = (
 )
 # Pattern of commands, and why no test runs them.
 NOT_RUN = {
-    r"tests/run .*": "it would run itself; what it starts is all tests",
+    r"tests/run ?.*": "it would run itself; what it starts is all tests",
     r"deploy/down --purge": "it removes the environments that all tests share",
     r"deploy/up --with modules .*": "needs Debian unstable; 'tests/run server' builds the parts",
     r"deploy/environments/pin NAME": "asks the index for the newest versions of the day",
@@ -167,7 +170,8 @@ def test_the_test_that_is_said_to_run_a_command_names_it(entry: RunBy) -> None:
 
 
 def test_a_page_with_blocks_to_be_run_has_a_test_that_follows_it() -> None:
-    pages = {page.name for page, commands in COMMANDS.items() if any(commands.values())}
+    followed = [page for page, commands in COMMANDS.items() if any(commands.values())]
+    pages = {str(page.relative_to(CHECKOUT / "docs")) for page in followed}
 
     assert pages == set(FOLLOWED)
     assert all((CHECKOUT / file).is_file() for file in FOLLOWED.values())

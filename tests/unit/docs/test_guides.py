@@ -13,7 +13,7 @@ from portal.cli import build_parser, build_user_parser
 
 CHECKOUT = Path(__file__).parents[3]
 GUIDES = sorted(
-    [*CHECKOUT.glob("*.md"), *CHECKOUT.glob("docs/*.md"), CHECKOUT / "notebook_templates/README.md"]
+    [*CHECKOUT.glob("*.md"), *CHECKOUT.glob("docs/**/*.md"), CHECKOUT / "notebook_templates/README.md"]
 )
 LINK = re.compile(r"\]\((?!https?:)([^)\s#]*)(?:#([^)\s]+))?\)")
 # A line of a block, also with a version's folder before it; in a sentence only one with an option,
@@ -45,7 +45,7 @@ def commands(text: str) -> list[list[str]]:
     ]
 
 
-@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: str(page.relative_to(CHECKOUT)))
 def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
     broken = []
     for name, anchor in LINK.findall(page.read_text(encoding="utf-8")):
@@ -67,11 +67,19 @@ def test_every_template_that_guides_and_notebooks_name_is_there() -> None:
     assert [name for name in named - MADE_BY_NOTEBOOKS if not (folder / name).exists()] == []
 
 
-@pytest.mark.parametrize("page", ["users.md", "administrators.md"])
-def test_every_command_has_the_options_that_the_guide_gives_it(page: str) -> None:
-    found = commands((CHECKOUT / "docs" / page).read_text(encoding="utf-8"))
+def test_every_page_is_in_the_list_of_its_folder() -> None:
+    for index in (CHECKOUT / "docs").glob("*/index.md"):
+        listed = set(re.findall(r"^\* \[[^]]+\]\(([\w-]+)\.md\): ", index.read_text(), re.M))
+
+        assert listed == {page.stem for page in index.parent.glob("*.md")} - {"index"}
+
+
+@pytest.mark.parametrize("folders", [("use",), ("install", "operate", "offer")])
+def test_every_command_has_the_options_that_the_guide_gives_it(folders: tuple[str, ...]) -> None:
+    pages = [page for folder in folders for page in (CHECKOUT / "docs" / folder).glob("*.md")]
+    found = [each for page in pages for each in commands(page.read_text(encoding="utf-8"))]
     # Sessions have no others.
-    parser = build_user_parser() if page == "users.md" else build_parser()
+    parser = build_user_parser() if folders == ("use",) else build_parser()
     refused = []
     for arguments in found:
         try:

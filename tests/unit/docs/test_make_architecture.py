@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 CHECKOUT = Path(__file__).parents[3]
-PAGE = CHECKOUT / "docs" / "architecture.md"
+PAGE = CHECKOUT / "docs/develop/architecture.md"
 
 
 def test_the_drawings_are_of_todays_imports(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,7 +44,7 @@ def test_the_page_is_made_from_the_figures_and_their_history() -> None:
     """Run "python docs/make_benchmarks.py" after a benchmark."""
     reports = {path.stem: json.loads(path.read_text()) for path in REPORTS}
 
-    written = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
+    written = (DOCS / "explain/benchmarks.md").read_text(encoding="utf-8")
     assert written == make_benchmarks.render(reports, read_history())
 
 

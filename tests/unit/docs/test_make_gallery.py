@@ -29,7 +29,7 @@ make_gallery = load_file(DOCS / "make_gallery.py")
 
 def test_the_page_is_made_from_the_report_and_the_notebooks():
     """Run "python docs/make_gallery.py" after a change of a notebook's first cell."""
-    assert (DOCS / "gallery.md").read_text(encoding="utf-8") == make_gallery.render(REPORT)
+    assert (DOCS / "use/gallery.md").read_text(encoding="utf-8") == make_gallery.render(REPORT)
 
 
 def test_the_gallery_shows_templates_that_are_there_and_that_the_launcher_calls_tested():

@@ -19,7 +19,7 @@ def maker() -> ModuleType:
 
 def test_the_users_guide_has_the_versions_of_the_locks(maker: ModuleType) -> None:
     """Run "python docs/make_kernel_packages.py" after a change of a lock."""
-    page = (DOCS / "users.md").read_text(encoding="utf-8")
+    page = (DOCS / "use/packages.md").read_text(encoding="utf-8")
 
     assert maker.render(page) == page
 

@@ -11,7 +11,7 @@ import pytest
 from tests.support.load_file import load_file
 
 CHECKOUT = Path(__file__).parents[3]
-PAGE = CHECKOUT / "docs" / "licences.md"
+PAGE = CHECKOUT / "docs/reference/licences.md"
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pytest
 from tests.support.source_code import tree_of
 
 CHECKOUT = Path(__file__).resolve().parents[3]
-PAGE = (CHECKOUT / "docs/rest.md").read_text()
+PAGE = (CHECKOUT / "docs/reference/rest.md").read_text()
 FOLDERS = ("portal/server", "portal/hub", "spawner/hub")
 ROUTE = re.compile(r"/portal/(?:api/)?[a-z]|/api/dsportal/")
 # For whoever runs the hub, through the command dsportal.
@@ -37,4 +37,4 @@ def routes() -> Iterator[str]:
 def test_the_page_names_each_route(route: str) -> None:
     is_for_others = f"/{route}".startswith((*OPERATORS, *PAGES))
 
-    assert is_for_others or route in PAGE, f"add {route} to docs/rest.md"
+    assert is_for_others or route in PAGE, f"add {route} to docs/reference/rest.md"

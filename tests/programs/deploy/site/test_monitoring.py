@@ -18,7 +18,7 @@ from deploy.environments.builder.plan import Plan
 
 CHECKOUT = Path(__file__).parents[4]
 MONITORING = CHECKOUT / "deploy/site/monitoring"
-GUIDE = CHECKOUT / "docs/administrators.md"
+GUIDE = CHECKOUT / "docs/operate/metrics.md"
 PROMTOOL = unpacked.program(Plan(), promtool.package(), promtool.PROGRAM)
 _METRIC = re.compile(r"\b(?:dsportal|jupyterhub)_[a-z_]+")
 

@@ -156,4 +156,4 @@ def test_any_reason_gives_one_line_of_bounded_length(reason: str) -> None:
 def test_the_page_for_users_is_what_the_portal_says() -> None:
     """Run "python docs/make_reasons.py" after a change of words."""
     module = load_file(DOCS / "make_reasons.py")
-    assert (DOCS / "reasons.md").read_text(encoding="utf-8") == module.render_reasons()
+    assert (DOCS / "reference/reasons.md").read_text(encoding="utf-8") == module.render_reasons()

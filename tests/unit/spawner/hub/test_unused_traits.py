@@ -20,7 +20,7 @@ from spawner.hub import unused_traits
 from spawner.hub.unused_traits import UNUSED, Instead, describe_unused
 from spawner.spawner import SlurmGPUSpawner
 
-PAGE = Path(__file__).parents[4] / "docs/spawner.md"
+PAGE = Path(__file__).parents[4] / "docs/reference/traits.md"
 USED = {
     *("req_partition", "req_account", "req_qos", "req_reservation"),
     *("req_prologue", "req_epilogue", "req_options"),

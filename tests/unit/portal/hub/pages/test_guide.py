@@ -6,7 +6,15 @@ import re
 
 import pytest
 
-from portal.hub.pages.guide import GUIDES, GUIDES_DIR, Heading, read_guide, render
+from portal.hub.pages.guide import (
+    GUIDES_DIR,
+    Heading,
+    guide_groups,
+    guide_names,
+    read_guide,
+    render,
+    search_parts,
+)
 
 URL = "/hub/help/"
 
@@ -37,12 +45,13 @@ def test_commands_to_copy_have_the_portals_own_address() -> None:
     ("markdown", "html"),
     [
         ("[a](gallery.md)", f'<a href="{URL}gallery">a</a>'),
-        ("[a](users.md#log-in)", f'<a href="{URL}users#log-in">a</a>'),
+        ("[a](train.md#resume)", f'<a href="{URL}train#resume">a</a>'),
+        ("[a](../reference/reasons.md)", f'<a href="{URL}reasons">a</a>'),
         ("[a](#log-in)", '<a href="#log-in">a</a>'),
         ("[a](https://example.org)", '<a href="https://example.org">a</a>'),
         ("[a **b**](../SECURITY.md) c", "<p>a <strong>b</strong> c</p>"),
-        ("[a](administrators.md#x)", "<p>a</p>"),
-        ("![A](images/a.png)", f'src="{URL}images/a.png" alt="A"'),
+        ("[a](../operate/index.md#x)", "<p>a</p>"),
+        ("![A](../images/a.png)", f'src="{URL}images/a.png" alt="A"'),
         ("<script>1</script>", "&lt;script&gt;"),
         ("[a](javascript:alert)", "[a](javascript:alert)"),
     ],
@@ -51,15 +60,16 @@ def test_links_lead_to_what_the_portal_serves(markdown: str, html: str) -> None:
     assert html in render(markdown, URL).html
 
 
-@pytest.mark.parametrize("name", GUIDES)
+@pytest.mark.parametrize("name", guide_names())
 def test_links_and_pictures_of_the_guides_are_there(name: str) -> None:
     guide = read_guide(name, URL)
 
     assert guide.title
+    assert "toctree" not in guide.html
     pictures = re.findall(rf'src="{URL}([^"]+)"', guide.html)
     assert guide.html.count(' width="') == len(pictures)
-    assert [each for each in pictures if not (GUIDES_DIR / each).is_file()] == []
-    links = re.findall(rf'href="(?:{URL}(\w+))?(?:#([^"]+))?"', guide.html)
+    assert [each for each in pictures if not (GUIDES_DIR.parents[2] / "docs" / each).is_file()] == []
+    links = re.findall(rf'href="(?:{URL}([\w-]+))?(?:#([^"]+))?"', guide.html)
     for page, anchor in links:
         target = read_guide(page or name, URL)
         assert not anchor or f'id="{anchor}"' in target.html, (page, anchor)
@@ -72,3 +82,17 @@ def test_tables_and_code_can_be_moved_with_the_keyboard() -> None:
     assert '<pre tabindex="0"><code class="language-sh">ls' in html
     assert "<td></td>" in html
     assert "<th></th>" not in html
+
+
+def test_the_list_has_every_guide_in_a_group() -> None:
+    listed = [name for group in guide_groups() for name, _ in group.pages]
+
+    assert sorted(listed) == sorted(set(guide_names()) - {"index"})
+
+
+def test_a_search_finds_a_part_by_its_words() -> None:
+    (found,) = (part for part in search_parts() if part.anchor == "while-it-waits")
+
+    assert (found.name, found.title) == ("start-a-session", "Start a session")
+    assert "queue" in found.text
+    assert not any("![" in part.text for part in search_parts())

@@ -14,7 +14,7 @@ from portal.hub.settings.site import TlsMode
 
 ROOT = Path(__file__).parents[5]
 EXAMPLE = ROOT / "deploy/site/portal.example.toml"
-REFERENCE = ROOT / "docs/reference.md"
+REFERENCE = ROOT / "docs/reference/settings.md"
 UPDATE = "Write it again with 'dsportal config {0} > {1}'."
 
 

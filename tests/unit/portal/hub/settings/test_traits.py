@@ -13,7 +13,7 @@ from portal.hub.settings.loader import Settings
 from portal.hub.settings.traits import COMPOSED, INTERNAL, KEYED, trait_values
 from spawner.options.traits import SiteTraits
 
-REFERENCE = Path(__file__).parents[5] / "docs/reference.md"
+REFERENCE = Path(__file__).parents[5] / "docs/reference/settings.md"
 TRAITS = SiteTraits.class_traits(config=True)
 Load = Callable[[str], Settings]
 
