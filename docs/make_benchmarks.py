@@ -107,8 +107,8 @@ def _history(entries: Sequence[Entry]) -> list[str]:
 
 ![History of the benchmarks' figures](../images/benchmark-history.svg)
 
-Each run adds its figures to [benchmarks/history.jsonl](../benchmarks/history.jsonl). The figure is the
-median of its rounds, with the least and the most of them; figures without these have no spread
+Each run adds its figures to [history.jsonl](../benchmarks/history.jsonl). The figure is the median
+of its rounds, with the least and the most of them; figures without these have no spread
 recorded, and their commit is that of the report.
 """
     tables = [

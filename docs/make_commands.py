@@ -1,4 +1,4 @@
-"""Write docs/reference/commands.md: what every command of `dsportal` takes, in the command's own words.
+"""Write docs/reference/commands.md: every command of `dsportal`, in the command's own words.
 
 python docs/make_commands.py
 """

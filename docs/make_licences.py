@@ -1,4 +1,4 @@
-"""Write docs/reference/licences.md from what the installed packages and the locks say of themselves.
+"""Write docs/reference/licences.md from what installed packages and locks say of themselves.
 
 Run it from the root of the repository after a lock got another package, with environments built by
 `deploy/environments/build` and `deploy/environments/build test` and without packages of a site:

@@ -1,4 +1,4 @@
-"""The spawner alone, in a JupyterHub of a site that has batchspawner, by docs/install/own-hub.md."""
+"""The spawner alone, in a JupyterHub of a site that has batchspawner, by its page."""
 
 from __future__ import annotations
 

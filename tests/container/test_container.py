@@ -1,4 +1,4 @@
-"""The container: built from a Debian that debootstrap makes, run as docs/tutorial/container.md says."""
+"""The container: built from a Debian that debootstrap makes, run as its page says."""
 
 from __future__ import annotations
 

@@ -21,7 +21,9 @@ FRONT = "index"
 _USE = "use"
 # A page from another part of the documentation.
 _ELSEWHERE = {"reasons": "reference"}
-_GROUP = re.compile(r"^\*\*(?P<group>[^*]+)\*\*$|^\* \[(?P<title>[^]]+)\]\((?P<page>[\w-]+)\.md\)", re.M)
+_GROUP = re.compile(
+    r"^\*\*(?P<group>[^*]+)\*\*$|^\* \[(?P<title>[^]]+)\]\((?P<page>[\w-]+)\.md\)", re.M
+)
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
 # Stands for the site's own address.
 _EXAMPLE_URL = "https://portal.example.com"

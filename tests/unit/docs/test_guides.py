@@ -12,9 +12,8 @@ import pytest
 from portal.cli import build_parser, build_user_parser
 
 CHECKOUT = Path(__file__).parents[3]
-GUIDES = sorted(
-    [*CHECKOUT.glob("*.md"), *CHECKOUT.glob("docs/**/*.md"), CHECKOUT / "notebook_templates/README.md"]
-)
+FOLDERS = ("*.md", "docs/**/*.md", "notebook_templates/README.md")
+GUIDES = sorted(page for pages in FOLDERS for page in CHECKOUT.glob(pages))
 LINK = re.compile(r"\]\((?!https?:)([^)\s#]*)(?:#([^)\s]+))?\)")
 # A line of a block, also with a version's folder before it; in a sentence only one with an option,
 # since `dsportal switch` there is just a name.

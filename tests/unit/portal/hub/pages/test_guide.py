@@ -68,7 +68,8 @@ def test_links_and_pictures_of_the_guides_are_there(name: str) -> None:
     assert "toctree" not in guide.html
     pictures = re.findall(rf'src="{URL}([^"]+)"', guide.html)
     assert guide.html.count(' width="') == len(pictures)
-    assert [each for each in pictures if not (GUIDES_DIR.parents[2] / "docs" / each).is_file()] == []
+    docs = GUIDES_DIR.parents[2] / "docs"
+    assert [each for each in pictures if not (docs / each).is_file()] == []
     links = re.findall(rf'href="(?:{URL}([\w-]+))?(?:#([^"]+))?"', guide.html)
     for page, anchor in links:
         target = read_guide(page or name, URL)
