@@ -43,7 +43,7 @@ MODULES = (
     MutatedModule(
         "spawner/client/command.py",
         (
-            "tests/programs/spawner/client/test_slurm.py",
+            "tests/programs/spawner/client/test_command.py",
             "tests/unit/spawner/slurm/test_no_answer.py",
         ),
     ),

@@ -220,7 +220,6 @@ def fingerprint_of(module: MutatedModule) -> str:
     files = [Path(__file__), *tests]
     files += [path for test in tests for path in test.parent.glob("*_cases.py")]
     files += [path for folder in shared for path in folder.rglob("*.py")]
-    files += (CHECKOUT / "tests" / "programs" / "spawner").glob("fake*")
     digest = hashlib.sha256(settings_of(module, 0).encode())
     for path in sorted(path for path in files if path.is_file()):
         digest.update(str(path.relative_to(CHECKOUT)).encode() + path.read_bytes())

@@ -1,4 +1,4 @@
-"""What `spawner.client.slurm.Slurm` promises, with the real Slurm and with the fake one."""
+"""What `spawner.client.slurm.Slurm` promises, with each version of Slurm."""
 
 from __future__ import annotations
 

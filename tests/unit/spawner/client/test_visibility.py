@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import pwd
+from collections.abc import Sequence
 from datetime import datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from spawner.client.command import Completed
+from spawner.client.slurm import Slurm
 from spawner.client.visibility import ahead_s, explain_hidden, parse_clock, parse_hidden, sees_all
+from spawner.errors import SlurmUnavailableError
 
 
 @pytest.mark.parametrize(
@@ -37,6 +45,30 @@ def test_the_cure_names_the_account_and_the_command() -> None:
 
     assert "hides jobs of others" in text
     assert "sacctmgr add user dsportal" in text
+
+
+class HidingSlurm(Slurm):
+    """Shows jobs of others to operators only; accounting, which knows the operators, is away."""
+
+    def __init__(self, *users: str) -> None:
+        super().__init__(launcher_argv=[], sudo_argv=[])
+        self.users = users
+
+    async def _query(self, argv: Sequence[str]) -> Completed:
+        if argv[0] == "scontrol":
+            return Completed(exit_code=0, stdout="PrivateData = jobs\n", stderr="")
+        raise SlurmUnavailableError("slurmdbd is away", argv=argv)
+
+    async def find_jobs(self, *, name: str = "") -> list[Any]:
+        return [SimpleNamespace(key=SimpleNamespace(user=user)) for user in self.users]
+
+
+async def test_a_hub_that_sees_jobs_of_others_needs_no_accounting_to_know_it() -> None:
+    own = pwd.getpwuid(os.getuid()).pw_name
+
+    assert await HidingSlurm(own, "ada").explain_hidden() == ""
+    with pytest.raises(SlurmUnavailableError):
+        await HidingSlurm(own).explain_hidden()
 
 
 @pytest.mark.parametrize(

@@ -17,14 +17,15 @@ class Slurm:
 
     def __init__(self, *, n_polls: int | None = None, is_found: bool = True) -> None:
         self.n_polls, self.is_found = n_polls, is_found
-        self.is_silent = False
+        self.n_silent = 0
         self.polled = 0
         self.job = Watch(
             JobKey(job_id=7, user="ada", name="dsportal-x"), is_hot=True, on_news=lambda: None
         )
 
     async def cancel(self, key: JobKey) -> bool:
-        if self.is_silent:
+        self.n_silent -= 1
+        if self.n_silent >= 0:
             raise SlurmUnavailableError("no answer in time")
         return self.is_found
 
@@ -69,9 +70,20 @@ async def test_a_cleanup_that_does_not_end_is_not_awaited_for_ever(
     assert not await cancel(Slurm())
 
 
+async def test_cancelling_is_tried_again_until_slurm_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cancellation, "_CANCEL_TIMEOUT_S", 60.0)
+    slurm = Slurm(n_polls=1)
+    slurm.n_silent = 2
+
+    assert await cancel(slurm)
+    assert slurm.n_silent < 0
+
+
 async def test_a_slurm_that_stays_silent_is_an_error() -> None:
     slurm = Slurm()
-    slurm.is_silent = True
+    slurm.n_silent = 99
 
     with pytest.raises(SlurmUnavailableError):
         await cancel(slurm)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from spawner.session.requeue import RunOfJob
 from spawner.slurm.states import JobState
 
@@ -28,11 +30,12 @@ def test_a_start_that_is_printed_in_another_time_zone_is_the_same_run() -> None:
     assert not run.note(said(JobState.RUNNING, starts_at="2026-11-23T05:00:00"))
 
 
-def test_a_job_that_waits_again_has_ended_its_run() -> None:
+@pytest.mark.parametrize("state", [JobState.PENDING, JobState.REQUEUED, JobState.REQUEUE_HOLD])
+def test_a_job_that_waits_again_has_ended_its_run(state: JobState) -> None:
     run = RunOfJob()
     run.note(said(JobState.RUNNING))
 
-    assert run.note(said(JobState.PENDING))
+    assert run.note(said(state))
 
 
 def test_a_run_that_began_again_between_two_queries_is_another() -> None:

@@ -1,4 +1,4 @@
-"""The job of one session, with a Slurm in memory; tests/programs has it with processes."""
+"""The job of one session, with a Slurm in memory; tests/slurm has a real one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from spawner.client.slurm import Submission
 from spawner.client.watcher import Watcher
 from spawner.errors import JobRejectedError, SlurmUnavailableError
-from spawner.session import submission
+from spawner.session import end_reason, submission
 from spawner.session.progress import Progress
 from spawner.session.session import Session
 from spawner.session.session_job import SessionJob
@@ -388,6 +388,9 @@ async def test_only_the_first_port_counts(setting: Setting) -> None:
 
     assert (setting.job.session.port, setting.job.session.certificate) == (31000, "PEM")
     assert len(setting.saved) == 2
+    setting.answers.set()
+    url = await asyncio.wait_for(setting.job.wait_until_served(setting.probe), 10)
+    assert url == "https://address-of-n1:31000"
 
 
 async def test_a_port_that_cannot_be_saved_is_not_taken(setting: Setting) -> None:
@@ -436,6 +439,39 @@ async def test_a_used_session_whose_job_waits_again_ends_and_its_job_is_cancelle
     assert "put it back into the queue" in str(ends[0].error)
     assert ends[0].error.job_id == JOB_ID
     assert f"Job 17 of ada: {ends[0].error}" in caplog.text
+
+
+async def test_a_requeue_of_which_only_the_cleanup_was_seen_ends_the_session_with_the_truth(
+    setting: Setting,
+) -> None:
+    await setting.submit()
+    await setting.serve()
+    setting.put(JobState.COMPLETING)
+    await setting.see()
+    assert setting.job.is_over
+    setting.slurm.end = JobEnd(state=JobState.PENDING)
+
+    end = await setting.job.read_session_end()
+
+    assert "put it back into the queue" in str(end.error)
+    assert setting.slurm.cancelled == [setting.key], "it does not run again for nobody"
+
+
+async def test_a_start_whose_job_leaves_its_node_is_not_started_again_for_nobody(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(end_reason, "_CLEANING_TIMEOUT_S", 0.0)
+    await setting.submit()
+    setting.put(JobState.RUNNING)
+    served = asyncio.ensure_future(setting.job.wait_until_served(setting.probe))
+    await setting.see()
+    setting.put(JobState.COMPLETING)
+    setting.slurm.end = JobEnd(state=JobState.COMPLETING)
+
+    with pytest.raises(StartFailedError):
+        await asyncio.wait_for(served, 10)
+
+    assert setting.slurm.cancelled == [setting.key]
 
 
 async def test_a_used_session_whose_job_starts_again_ends(setting: Setting) -> None:
