@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.foreign.guide import GUIDE, SECTIONS, Step, edited, steps_of
+from tests.foreign.guide import SECTIONS, Step, edited, read_guide, steps_of
 
 EXAMPLE = """\
 # Top.
@@ -25,7 +25,7 @@ def step(language: str, text: str) -> Step:
 
 
 def test_every_block_to_be_run_is_in_a_section_that_the_test_follows() -> None:
-    found = [step.section for step in steps_of(GUIDE.read_text(), {"none": "none"})]
+    found = [step.section for step in steps_of(read_guide(), {"none": "none"})]
 
     assert list(dict.fromkeys(found)) == list(SECTIONS)
 
