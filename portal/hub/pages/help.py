@@ -32,7 +32,7 @@ class HelpHandler(BaseHandler):
         name = name or FRONT
         guide = read_guide(name, url, public_url.geturl() if public_url else "")
         page = await self.render_template(
-            "help.html", guide=guide, name=name, groups=guide_groups(), guides_url=url
+            "help.html", guide=guide, shown=name, groups=guide_groups(), guides_url=url
         )
         self.finish(page)
 
