@@ -28,7 +28,7 @@ extensions = [
 ]
 # The source folder is the repository's, since guides link to README and others beside docs.
 root_doc = "docs/index"
-include_patterns = ["docs/**/*.md", "*.md", "notebook_templates/README.md"]
+include_patterns = ["docs/*.md", "docs/*/*.md", "*.md", "notebook_templates/README.md"]
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence"]
 myst_fence_as_directive = ["mermaid"]
