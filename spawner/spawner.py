@@ -9,19 +9,16 @@ from typing import Any
 
 from jupyterhub.spawner import Spawner
 
+from spawner import unwritable_database
 from spawner.errors import JobEndedError, JobRejectedError, PortalError, SlurmError
-from spawner.hub import (
-    port_api,
-    preload,
-    session_api,
-    unreachable,
-    unused_traits,
-    unwritable_database,
-)
+from spawner.hub import port_api, session_api, unreachable
+from spawner.hub.patches import base_handler, user
+from spawner.hub.patches.application import before_sessions
+from spawner.hub.patches.routes import add_api_routes
 from spawner.hub.session_mixin import SessionMixin
+from spawner.hub.unused_traits import warn_of_unused
 from spawner.metrics import SESSION_STARTS
 from spawner.options.request import describe_gpus
-from spawner.session.database import LateSave
 from spawner.session.limit_numbers import explain_refusal
 from spawner.session.progress import Progress
 from spawner.session.readiness import proven, wait_for_answer
@@ -37,11 +34,12 @@ from spawner.slurm.job_script import build_job
 
 # At import, which comes before the hub builds its routes.
 port_api.register()
-session_api.register()
-unwritable_database.register()
+add_api_routes(session_api.ROUTES)
 unreachable.register()
-preload.register()
-unused_traits.register()
+unwritable_database.register()
+base_handler.register()
+user.register()
+before_sessions(warn_of_unused)
 
 
 class SlurmGPUSpawner(SessionMixin):
@@ -67,7 +65,6 @@ class SlurmGPUSpawner(SessionMixin):
         self._notices: set[asyncio.Task[int | None]] = set()
         self.extension_lock = asyncio.Lock()
         super().__init__(*args, **kwargs)
-        self._late_save = LateSave(lambda: self._rows, self._save_job, self.log)
 
     async def start(self) -> str:
         """Submit the job and wait until its server answers, however long the queue is.
@@ -93,7 +90,7 @@ class SlurmGPUSpawner(SessionMixin):
             authority=self.authority,
         )
         session = replace(session, **self.find_alternatives(request.options))
-        await self._rows.wait_until_writable()
+        await self._rows.wait_for_lock()
         # Saved first: a hub that dies while sbatch runs finds the job by its name.
         self._save(session)
         self._job = job = self._make_job(session)
@@ -141,7 +138,7 @@ class SlurmGPUSpawner(SessionMixin):
                 ):
                     url = await job.wait_until_served(partial(wait_for_answer, self))
                     # JupyterHub saves it at once, and ends a session that it cannot save.
-                    await self._rows.wait_until_writable()
+                    await self._rows.wait_for_lock()
                     return url
         finally:
             self.cluster.expire_catalog()

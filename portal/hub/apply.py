@@ -27,7 +27,7 @@ from portal.hub.messages.stop_notices import shared_notices
 from portal.hub.network import http_server, refusals
 from portal.hub.network.gate import GuardSettings
 from portal.hub.network.refusals import HubStaticHandler
-from portal.hub.pages import error_sentences, group_shares
+from portal.hub.pages import error_sentences
 from portal.hub.pages.administration import administration_routes
 from portal.hub.pages.base import (
     HEADERS,
@@ -60,6 +60,7 @@ from portal.hub.sharing.shares import end_shares, key_of, share_routes
 from portal.hub.state_lock import hold_state
 from portal.response_headers import PlainHeaders
 from spawner.errors import SiteError
+from spawner.hub.patches.scopes import count_groups
 
 SECONDS_PER_DAY = 24 * 3600
 TLS_STRATEGIES = {TlsMode.STARTTLS: "before_bind", TlsMode.LDAPS: "on_connect"}
@@ -160,6 +161,7 @@ def _apply_pages(c: Any, settings: Settings) -> None:
         "describe_tokens": lambda _user: describe_tokens,
         "describe_ending": lambda _user: describe_ending,
         "describe_failure": lambda _user: describe_failure,
+        "explain_error": lambda _user: error_sentences.explain,
     }
     c.JupyterHub.logo_file = str(STATIC_DIR / "logo.svg")
     c.JupyterHub.extra_handlers = [
@@ -181,7 +183,7 @@ def _apply_pages(c: Any, settings: Settings) -> None:
     http_server.register()
     refusals.register()
     error_sentences.register()
-    group_shares.register()
+    count_groups()
     request_address = ClientAddress(parse_networks(settings.hub.trusted_proxies))
     c.JupyterHub.tornado_settings = {
         "headers": dict(HEADERS),

@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from jupyterhub.app import JupyterHub
-from jupyterhub.handlers import default_handlers
 from traitlets.config.loader import LazyConfigValue
 
-from portal.hub import start_check
 from portal.hub.form import handlers
 from portal.hub.form.form import make_options_form
 from portal.hub.pages.base import HUB_DIR, STATIC_ROUTE, TEMPLATES_DIR, PortalView, static_route
@@ -19,7 +17,10 @@ from portal.hub.pages.start_view import describe_start
 from portal.hub.pages.stop_handler import stop_route
 from portal.hub.settings.resources import ForecastSettings
 from portal.hub.settings.schema import closest
+from portal.hub.start_check import report_lacks
 from spawner.errors import SettingsError
+from spawner.hub.patches.application import before_sessions
+from spawner.hub.patches.routes import add_page_routes
 from spawner.spawner import SlurmGPUSpawner
 
 SPAWNER = "slurm-gpu"
@@ -57,11 +58,11 @@ def add_spawner(c: Any, traits: Mapping[str, Any]) -> None:
     routes = [static_route(), handlers.choices_route(), stop_route()]
     named = {route[0] for route in _with_more(hub.get("extra_handlers"), [])}
     # JupyterHub calls its setting extra_handlers deprecated, in the log of each start.
-    default_handlers[:] = _with_more(default_handlers, [r for r in routes if r[0] not in named])
+    add_page_routes(route for route in routes if route[0] not in named)
     hub.template_vars = _template_vars() | _plain(hub.get("template_vars"), {})
     # Before JupyterHub collects its routes and takes up its sessions.
     handlers.register()
-    start_check.register()
+    before_sessions(report_lacks)
 
 
 def _template_vars() -> dict[str, Any]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from jupyterhub.app import JupyterHub
 from traitlets.config.loader import LazyConfigValue
 
 from portal.site.checks.sudo import parse_rules
@@ -18,18 +17,10 @@ from spawner.errors import SlurmError
 from spawner.root_owned import open_to_others
 from spawner.spawner import SlurmGPUSpawner
 
-_MARK = "_dsportal_checks"
 _TIMEOUT_S = 8.0
 # As the launcher looks for them.
 _BESIDE_LAUNCHER = ("dsportal-preflight", "dsportal-storage")
 _INSTALL = "As root, run: dsportal install-launcher"
-
-
-def register() -> None:
-    """Make the hub say in its log what is missing, before it takes up its sessions; once."""
-    original = JupyterHub.init_spawners
-    if not hasattr(original, _MARK):
-        JupyterHub.init_spawners = _with_check(original)
 
 
 def configured(config: Mapping[str, Any], cls: type, name: str) -> Any:
@@ -111,18 +102,12 @@ async def _faults_of_slurm(path: str) -> list[str]:
     return [] if found.stdout.strip() else ["Slurm shows no partition. Run 'sinfo' to see why."]
 
 
-def _with_check(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    async def init_spawners(self: Any) -> Any:
-        cls = self.spawner_class
-        if issubclass(cls, SlurmGPUSpawner):
-            for sentence in await _find_lacks_of(self.config, cls):
-                self.log.critical("No session can start. %s", sentence)
-        return await original(self)
-
-    # Other extensions of this method look for their marks.
-    init_spawners.__dict__.update(original.__dict__)
-    setattr(init_spawners, _MARK, True)
-    return init_spawners
+async def report_lacks(hub: Any) -> None:
+    """Say in the log of a hub, a `JupyterHub`, what is missing."""
+    cls = hub.spawner_class
+    if issubclass(cls, SlurmGPUSpawner):
+        for sentence in await _find_lacks_of(hub.config, cls):
+            hub.log.critical("No session can start. %s", sentence)
 
 
 async def _find_lacks_of(config: Mapping[str, Any], cls: type) -> list[str]:

@@ -168,7 +168,7 @@ class OptionsMixin(SiteTraits, SlurmSpawner):
         except PortalError as error:
             raise StartFailedError(error) from error
         self.user_options = normal_form(user_options)
-        await self._rows.wait_until_writable()
+        await self._rows.wait_for_lock()
         self._rows.save_options(self.user_options)
 
     @property

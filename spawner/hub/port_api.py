@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any, Protocol
 
-from jupyterhub import apihandlers
 from jupyterhub.apihandlers import APIHandler
 from tornado.web import HTTPError
 
 from spawner.certificates import check_certificate
+from spawner.hub.patches.routes import add_api_routes
 from spawner.session.end_reason import add_port_step
 
 ROUTE = "/api/dsportal/port"
@@ -119,12 +119,6 @@ def spawner_of_token(handler: APIHandler) -> Any:
     raise HTTPError(403, "Only a session's own server may make this request, with its own token.")
 
 
-def register(handlers: list[Any] | None = None) -> None:
-    """Replace batchspawner's handler with this one.
-
-    Args:
-        handlers: The hub's list of API handlers, changed in place; None for the real one.
-    """
-    routes = apihandlers.default_handlers if handlers is None else handlers
-    routes[:] = [handler for handler in routes if handler[0] not in {ROUTE, _REFUSED_ROUTE}]
-    routes.append((ROUTE, PortHandler))
+def register() -> None:
+    """Replace batchspawner's handler with this one."""
+    add_api_routes([(ROUTE, PortHandler)], without=_REFUSED_ROUTE)

@@ -15,7 +15,6 @@ import asyncio
 import json
 from typing import Any
 
-from jupyterhub import apihandlers
 from jupyterhub.apihandlers import APIHandler
 from jupyterhub.scopes import needs_scope
 from tornado.web import HTTPError
@@ -101,15 +100,3 @@ ROUTES = (
     ("/api/dsportal/users/([^/]+)/extend", UserExtensionHandler),
     ("/api/dsportal/users/([^/]+)/servers/([^/]+)/extend", UserExtensionHandler),
 )
-
-
-def register(handlers: list[Any] | None = None) -> None:
-    """Add these handlers to the hub's, once.
-
-    Args:
-        handlers: The hub's list of API handlers, changed in place; None for the real one.
-    """
-    routes = apihandlers.default_handlers if handlers is None else handlers
-    ours = {route for route, _ in ROUTES}
-    routes[:] = [handler for handler in routes if handler[0] not in ours]
-    routes.extend(ROUTES)

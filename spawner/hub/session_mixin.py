@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 from spawner.certificates import authority_fingerprint
 from spawner.hub.environment_mixin import EnvironmentMixin
-from spawner.session.database import LateSave
-from spawner.session.database_lock import DatabaseLockedError
 from spawner.session.progress import Progress
 from spawner.session.session import Session
 from spawner.session.session_job import SessionJob
 from spawner.slurm.jobs import JobRecord
 from spawner.slurm.states import JobState
+from spawner.unwritable_database import DatabaseLockedError
+
+# While another program holds the database.
+SAVE_AGAIN_S = 1.0
 
 
 class SessionMixin(EnvironmentMixin):
     """Shows the session, and takes what its server and its extensions report.
 
-    `_progress` is that of the start, `_late_save` saves once the database is no longer locked,
-    `_job` is the session's job, None without a session.
+    `_progress` is that of the start, `_job` is the session's job, None without a session.
     """
 
     _progress: Progress
-    _late_save: LateSave
     _job: SessionJob | None = None
 
     @property
@@ -135,7 +136,7 @@ class SessionMixin(EnvironmentMixin):
         try:
             self._rows.save(session, self._progress)
         except DatabaseLockedError:
-            self._late_save.begin()
+            asyncio.get_running_loop().call_later(SAVE_AGAIN_S, self._save_job)
 
     def _save_job(self) -> None:
         if self._job is not None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
-from jupyterhub import handlers
 from jupyterhub.handlers.base import UserUrlHandler
 from jupyterhub.handlers.pages import ProxyErrorHandler
 from tornado.web import HTTPError
+
+from spawner.hub.patches.routes import add_page_routes, replace_handlers
 
 ROUTE = r"/error/(\d+)"
 _NOT_ROUTED = (
@@ -50,28 +49,17 @@ def find_spawners(path: str, users: Any) -> list[Any]:
     ]
 
 
-def register(routes: list[Any] | None = None) -> None:
-    """Replace JupyterHub's error handler, and have lost routes given to the proxy again.
-
-    Args:
-        routes: The hub's list of handlers, changed in place; None for the real one.
-    """
-    routes = handlers.default_handlers if routes is None else routes
-    routes[:] = [route for route in routes if route[0] != ROUTE]
-    routes.append((ROUTE, UnreachableHandler))
-    if not hasattr(UserUrlHandler._redirect_to_user_server, "__wrapped__"):
-        UserUrlHandler._redirect_to_user_server = _routed(UserUrlHandler._redirect_to_user_server)
-
-
-def _routed(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Have a ready session's route added before its user is sent there.
+class RoutedHandler(UserUrlHandler):
+    """Has a ready session's route added before its user is sent there.
 
     A request for it reaches the hub only if the proxy has no such route; JupyterHub itself looks
     every five minutes, and sends the browser to and fro until then.
+
+    Source:
+        JupyterHub 6.1.1, `UserUrlHandler._redirect_to_user_server`.
     """
 
-    @functools.wraps(original)
-    async def redirect(self: Any, user: Any, spawner: Any) -> None:
+    async def _redirect_to_user_server(self, user: Any, spawner: Any) -> None:
         try:
             await self.proxy.add_user(user, spawner.name)
         # Each JupyterHub and each class of proxies has errors of its own.
@@ -80,6 +68,10 @@ def _routed(original: Callable[..., Any]) -> Callable[..., Any]:
             failure: Any = HTTPError(503, "The proxy refuses a route")
             failure.jupyterhub_message = _NOT_ROUTED
             raise failure from error
-        await original(self, user, spawner)
+        await super()._redirect_to_user_server(user, spawner)
 
-    return redirect
+
+def register() -> None:
+    """Replace JupyterHub's handlers by these."""
+    add_page_routes([(ROUTE, UnreachableHandler)])
+    replace_handlers({UserUrlHandler: RoutedHandler})

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
-
-from jupyterhub.app import JupyterHub
-
-_MARK = "_dsportal_unused_traits"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,13 +84,6 @@ UNUSED = {
 }
 
 
-def register() -> None:
-    """Make the hub say in its log, before it takes up its sessions, what is set in vain; once."""
-    original = JupyterHub.init_spawners
-    if not hasattr(original, _MARK):
-        JupyterHub.init_spawners = _with_warnings(original)
-
-
 def describe_unused(config: Mapping[str, Any], spawner_class: type) -> Iterator[str]:
     """Yield a sentence for each trait that is set and does nothing.
 
@@ -113,15 +102,9 @@ def describe_unused(config: Mapping[str, Any], spawner_class: type) -> Iterator[
                 )
 
 
-def _with_warnings(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    async def init_spawners(self: Any) -> Any:
-        # A hub may load this package and have another spawner.
-        if hasattr(self.spawner_class, "launcher_argv"):
-            for sentence in describe_unused(self.config, self.spawner_class):
-                self.log.warning("%s", sentence)
-        return await original(self)
-
-    # Other extensions of this method look for their marks.
-    init_spawners.__dict__.update(original.__dict__)
-    setattr(init_spawners, _MARK, True)
-    return init_spawners
+async def warn_of_unused(hub: Any) -> None:
+    """Say in the log of a hub, a `JupyterHub`, what is set in vain."""
+    # A hub may load this package and have another spawner.
+    if hasattr(hub.spawner_class, "launcher_argv"):
+        for sentence in describe_unused(hub.config, hub.spawner_class):
+            hub.log.warning("%s", sentence)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
-from collections.abc import Callable
 from typing import Any
 
 from jupyterhub import orm
 from sqlalchemy import inspect
 from sqlalchemy.exc import SQLAlchemyError
 
-from spawner.session.database_lock import DatabaseLockedError, wait_until_writable
 from spawner.session.progress import Progress
 from spawner.session.session import Session
+from spawner.unwritable_database import wait_for_lock
 
 # Longer than anything but a mistake holds the lock.
 LOCK_TIMEOUT_S = 600.0
@@ -35,7 +32,7 @@ class SpawnerDatabase:
     def _db(self) -> Any:
         return inspect(self._row).session
 
-    async def wait_until_writable(self) -> None:
+    async def wait_for_lock(self) -> None:
         """Wait until no other process holds the database.
 
         Raises:
@@ -44,7 +41,7 @@ class SpawnerDatabase:
         db = self._db
         # The row may have been deleted meanwhile.
         if db is not None:
-            await wait_until_writable(db, LOCK_TIMEOUT_S)
+            await wait_for_lock(db, LOCK_TIMEOUT_S)
 
     def save(self, session: Session, progress: Progress) -> None:
         """Save a session and the steps of its start."""
@@ -87,41 +84,3 @@ class SpawnerDatabase:
         rows = self._db.query(orm.Spawner).filter(orm.Spawner.server_id.isnot(None))
         sessions = (Session.from_state(row.state or {}) for row in rows)
         return {session.mark for session in sessions if session is not None}
-
-
-class LateSave:
-    """Saves as soon as the database is no longer locked, once for all that was refused till then.
-
-    Args:
-        rows: Returns the rows to save in.
-        save: Saves what there is to save by then.
-        log: Gets a failure.
-    """
-
-    def __init__(
-        self,
-        rows: Callable[[], SpawnerDatabase],
-        save: Callable[[], None],
-        log: logging.Logger,
-    ) -> None:
-        self._rows = rows
-        self._save = save
-        self._log = log
-        self._task: asyncio.Task[None] | None = None
-
-    def begin(self) -> None:
-        """Wait in the background, unless that is under way."""
-        if self._task is None or self._task.done():
-            self._task = asyncio.ensure_future(self._wait_and_save())
-
-    async def _wait_and_save(self) -> None:
-        try:
-            while True:
-                await self._rows().wait_until_writable()
-                try:
-                    self._save()
-                except DatabaseLockedError:
-                    continue
-                return
-        except SQLAlchemyError:
-            self._log.exception("A session could not be saved after the database was locked")

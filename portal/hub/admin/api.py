@@ -29,8 +29,8 @@ from portal.hub.pages.stop_handler import stop_session
 from portal.hub.pages.suspension import is_suspended
 from spawner import __version__
 from spawner.errors import PortalError
-from spawner.hub.unwritable_database import has_room
 from spawner.session.cluster import Cluster, find_cluster
+from spawner.unwritable_database import has_room
 
 SCOPE = "admin:servers"
 
@@ -64,7 +64,7 @@ class OperationHandler(APIHandler):
         anybody = self.db.query(orm.User).first()
         if anybody is None:
             return None
-        cluster: Cluster = self._user_from_orm(anybody).spawner.cluster
+        cluster: Cluster = self.users[anybody].spawner.cluster
         return cluster
 
     def sessions(self) -> Iterator[tuple[Any, Any]]:

@@ -7,7 +7,6 @@ from collections.abc import Awaitable
 from typing import Any
 from urllib.parse import urlencode
 
-from jupyterhub import handlers
 from jupyterhub.handlers import BaseHandler
 from jupyterhub.handlers.pages import SpawnHandler
 from jupyterhub.scopes import needs_scope
@@ -19,6 +18,7 @@ from portal.hub.form.form import SENT_OPTIONS, local_clock
 from portal.hub.form.view import describe_form
 from portal.hub.pages.failure_view import describe_failure
 from spawner.errors import PortalError
+from spawner.hub.patches.routes import replace_handlers
 
 CHOICES_ROUTE = r"/portal/choices/([^/]+)"
 # The page can already be used while its script waits.
@@ -157,11 +157,7 @@ class ChoicesHandler(BaseHandler):
 
 def register() -> None:
     """Replace JupyterHub's page that starts sessions from links by the form."""
-    routes = handlers.default_handlers
-    routes[:] = [
-        (route[0], FormHandler, *route[2:]) if route[1] is SpawnHandler else route
-        for route in routes
-    ]
+    replace_handlers({SpawnHandler: FormHandler})
 
 
 def choices_route() -> tuple[str, type[ChoicesHandler]]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from jupyterhub import apihandlers
 from jupyterhub.apihandlers import APIHandler
 from jupyterhub.apihandlers.auth import TokenAPIHandler
 from jupyterhub.apihandlers.hub import RootAPIHandler
 from jupyterhub.apihandlers.users import UserServerAPIHandler
 from jupyterhub.handlers.static import CacheControlStaticFilesHandler
 from tornado.web import HTTPError
+
+from spawner.hub.patches.routes import replace_handlers
 
 
 class HubStaticHandler(CacheControlStaticFilesHandler):
@@ -93,17 +94,15 @@ class GoneHandler(APIHandler):
         raise HTTPError(404, f"This route is gone. Send the token to {self.hub.base_url}api/user.")
 
 
-_REPLACED = {
-    RootAPIHandler: RootHandler,
-    TokenAPIHandler: GoneHandler,
-    UserServerAPIHandler: StartHandler,
-}
-
-
 def register() -> None:
     """Replace JupyterHub's handlers by these."""
-    routes = apihandlers.default_handlers
-    routes[:] = [(route[0], _REPLACED.get(route[1], route[1]), *route[2:]) for route in routes]
+    replace_handlers(
+        {
+            RootAPIHandler: RootHandler,
+            TokenAPIHandler: GoneHandler,
+            UserServerAPIHandler: StartHandler,
+        }
+    )
 
 
 def refuse_nul(path: str) -> str:

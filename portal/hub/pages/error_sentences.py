@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Callable
-from http.client import responses
-from typing import Any
+from functools import partial
 
-from jupyterhub.apihandlers import APIHandler
-from jupyterhub.handlers import BaseHandler
-from jupyterhub.handlers.base import UserUrlHandler
-from tornado.web import HTTPError
+from spawner.hub.patches.api_handler import word_errors
+from spawner.hub.patches.routes import replace_handlers
+from spawner.hub.unreachable import RoutedHandler
 
 _HIDDEN = "Page not found, or you do not have access. Your sessions are on the home page."
 _LOG_IN_AGAIN = "Your login has expired. Sign out, sign in again, and repeat what you did."
@@ -151,36 +147,19 @@ def explain(message: str, *, is_rest: bool = False) -> str:
     return ""
 
 
-def register() -> None:
-    """Have the hub's pages and its REST interface say these sentences, once."""
-    for handler, is_rest in ((BaseHandler, False), (APIHandler, True)):
-        if not hasattr(handler.write_error, "__wrapped__"):
-            handler.write_error = _in_our_words(handler.write_error, is_rest)
-    UserUrlHandler._fail_api_request = _say_not_running
-
-
-def _say_not_running(self: UserUrlHandler, user_name: str = "", server_name: str = "") -> None:
-    """Answer a request to a session that does not run: JupyterLab shows it, such as for a save.
+class NotRunningHandler(RoutedHandler):
+    """Answers a request to a session that does not run: JupyterLab shows it, such as for a save.
 
     Source:
-        UserUrlHandler._fail_api_request of JupyterHub 6.1.1, which no exception passes through.
+        JupyterHub 6.1.1, `UserUrlHandler._fail_api_request`, which no exception passes through.
     """
-    self.set_status(503 if self.app.use_legacy_stopped_server_status_code else 424)
-    self.finish({"message": _NOT_RUNNING})
+
+    def _fail_api_request(self, user_name: str = "", server_name: str = "") -> None:
+        self.set_status(503 if self.app.use_legacy_stopped_server_status_code else 424)
+        self.finish({"message": _NOT_RUNNING})
 
 
-def _in_our_words(original: Callable[..., None], is_rest: bool) -> Callable[..., None]:
-    @functools.wraps(original)
-    def write_error(self: Any, status_code: int, **kwargs: Any) -> None:
-        error = kwargs.get("exc_info", (None, None))[1]
-        # An error with a sentence of its own, such as that of a failed start, keeps it.
-        if isinstance(error, HTTPError) and not hasattr(error, "jupyterhub_message"):
-            said = explain(error.get_message() or "", is_rest=is_rest)
-            if said:
-                # Not `log_message`: the hub's log keeps JupyterHub's words.
-                error.jupyterhub_message = said  # type: ignore[attr-defined]
-                # Without a reason the page would repeat JupyterHub's words behind the status.
-                error.reason = error.reason or responses.get(status_code)
-        original(self, status_code, **kwargs)
-
-    return write_error
+def register() -> None:
+    """Have the REST interface say these sentences; pages say them by their template."""
+    word_errors(partial(explain, is_rest=True))
+    replace_handlers({RoutedHandler: NotRunningHandler})

@@ -8,13 +8,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from jupyterhub.apihandlers.base import APIHandler
 from tornado.httputil import HTTPServerRequest, RequestStartLine
 from tornado.web import Application, HTTPError
 
 from spawner.certificates import make_identity
 from spawner.hub import port_api
-from spawner.hub.port_api import ROUTE, PortHandler, register, spawner_of_token
+from spawner.hub.port_api import ROUTE, PortHandler, spawner_of_token
 
 TOKEN_ID = 7
 
@@ -194,12 +193,3 @@ def test_the_token_of_a_service_is_of_no_session(
         spawner_of_token(request)
 
     assert caught.value.status_code == 403
-
-
-def test_batchspawners_handler_makes_room_for_this_one() -> None:
-    handlers: list[Any] = [("/api/info", APIHandler), ("/api/batchspawner", APIHandler)]
-
-    register(handlers)
-    register(handlers)
-
-    assert handlers == [("/api/info", APIHandler), (ROUTE, PortHandler)]

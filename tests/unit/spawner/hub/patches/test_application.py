@@ -11,8 +11,8 @@ from jupyterhub.app import JupyterHub
 from sqlalchemy import event
 from sqlalchemy.orm import Session as Database
 
-from spawner.hub import preload
-from spawner.hub.preload import load_users_with_sessions
+from spawner.hub.patches import application
+from spawner.hub.patches.application import before_sessions, load_users_with_sessions
 
 
 @pytest.fixture
@@ -69,21 +69,22 @@ def test_users_without_a_session_are_not_loaded(database: Database) -> None:
     assert [user.name for user in load_users_with_sessions(database)] == ["ada"]
 
 
-def test_the_hub_is_changed_once() -> None:
-    preload.register()
-    changed = JupyterHub.init_spawners
-    preload.register()
-
-    assert JupyterHub.init_spawners is changed
-
-
-async def test_the_hub_still_learns_how_many_sessions_it_took_up(
+async def test_checks_come_first_and_the_hub_still_learns_how_many_sessions_it_took_up(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    done: list[str] = []
+
     async def three(_hub: object) -> int:
+        done.append("sessions")
         return 3
 
+    async def check(_hub: object) -> None:
+        done.append("check")
+
+    monkeypatch.setattr(application, "_checks", {})
     monkeypatch.setattr(JupyterHub, "init_spawners", three)
-    preload.register()
+    before_sessions(check)
+    before_sessions(check)
 
     assert await JupyterHub.init_spawners(SimpleNamespace(db=database)) == 3
+    assert done == ["check", "sessions"]

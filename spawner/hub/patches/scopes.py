@@ -1,33 +1,37 @@
-"""What is shared with a group counts for the tokens of its members, too.
+"""scopes.get_scopes_for: what is shared with a group counts for the tokens of its members, too.
 
-JupyterHub 6.1.1 adds a group's shares to the permissions of a user, and not to those of the user's
+JupyterHub adds a group's shares to the permissions of a user, and not to those of the user's
 tokens. A session knows its guests by such a token only, and so refused every member of a group.
+
+Source:
+    JupyterHub 6.1.1, `scopes.get_scopes_for`.
+
+Shown by:
+    tests/unit/spawner/hub/patches/test_scopes.py
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 from jupyterhub import orm, scopes
+
+from spawner.patch import wrap
 
 _ScopesFor = Callable[[Any], frozenset[str]]
 # What JupyterHub's own pages use; other clients are sessions and services.
 _HUB = "jupyterhub"
 
 
-def register() -> None:
+def count_groups() -> None:
     """Let JupyterHub count them, once."""
-    if not hasattr(scopes.get_scopes_for, "counts_groups"):
-        scopes.get_scopes_for = with_groups(scopes.get_scopes_for)
-        scopes.get_scopes_for.counts_groups = True
+    wrap(scopes, "get_scopes_for", with_groups)
 
 
 def with_groups(original: _ScopesFor) -> _ScopesFor:
     """Return a `get_scopes_for` of JupyterHub that counts them."""
 
-    @wraps(original)
     def get_scopes_for(orm_object: Any) -> frozenset[str]:
         held = original(orm_object)
         if isinstance(orm_object, orm.APIToken) and orm_object.user is not None:

@@ -1,4 +1,4 @@
-"""A database that another process holds: what is said, and who waits for how long."""
+"""A database that another process holds, or whose disk is full: what is said, and who waits."""
 
 from __future__ import annotations
 
@@ -8,18 +8,28 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from sqlalchemy import create_engine, text
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session, sessionmaker
+from tornado.web import HTTPError
 
-from spawner.session import database_lock
-from spawner.session.database_lock import DatabaseLockedError, is_writable, wait_until_writable
+from spawner import unwritable_database
+from spawner.unwritable_database import (
+    DatabaseFullError,
+    DatabaseLockedError,
+    is_full,
+    is_locked,
+    register,
+    wait_for_lock,
+)
 
 
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[Session]:
-    database_lock.listen()
+    register()
     engine = create_engine(
         f"sqlite:///{tmp_path}/hub.sqlite", connect_args={"check_same_thread": False}
     )
@@ -28,7 +38,6 @@ def db(tmp_path: Path) -> Iterator[Session]:
         session.commit()
         yield session
     engine.dispose()
-    database_lock._probes.pop(f"{tmp_path}/hub.sqlite", None)
 
 
 @contextlib.contextmanager
@@ -62,32 +71,32 @@ def test_reading_goes_on_meanwhile(db: Session, tmp_path: Path) -> None:
 
 async def test_a_wait_ends_when_the_other_process_lets_go(db: Session, tmp_path: Path) -> None:
     with another_process(tmp_path) as other:
-        waits = asyncio.ensure_future(wait_until_writable(db, 60))
-        assert not is_writable(db)
+        waits = asyncio.ensure_future(wait_for_lock(db, 60))
+        assert is_locked(db)
         assert not waits.done()
         other.rollback()
         await waits
-    assert is_writable(db)
+    assert not is_locked(db)
 
 
 async def test_a_wait_that_takes_too_long_is_told(db: Session, tmp_path: Path) -> None:
     with another_process(tmp_path), pytest.raises(DatabaseLockedError):
-        await wait_until_writable(db, 0)
+        await wait_for_lock(db, 0)
 
 
 def test_a_change_of_the_hub_itself_does_not_lock_it_out(db: Session) -> None:
     db.execute(text("INSERT INTO rows VALUES ('a')"))
 
-    assert is_writable(db)
+    assert not is_locked(db)
 
 
 def test_another_database_is_not_asked() -> None:
     with sessionmaker(create_engine("sqlite:///:memory:"))() as session:
-        assert is_writable(session)
+        assert not is_locked(session)
 
 
 def test_the_file_is_complete_after_a_hub_that_was_killed(tmp_path: Path) -> None:
-    database_lock.listen()
+    register()
     path = tmp_path / "hub.sqlite"
     killed = sqlite3.connect(path)
     killed.execute("PRAGMA journal_mode = WAL")
@@ -99,3 +108,45 @@ def test_the_file_is_complete_after_a_hub_that_was_killed(tmp_path: Path) -> Non
     with contextlib.closing(sqlite3.connect(copy)) as database:
         assert database.execute("SELECT count(*) FROM rows").fetchone() == (0,)
     killed.close()
+
+
+def test_a_write_without_room_is_told_as_507_in_a_sentence(tmp_path: Path) -> None:
+    register()
+    engine = create_engine(f"sqlite:///{tmp_path}/hub.sqlite")
+    with engine.connect() as connection:
+        connection.execute(text("CREATE TABLE rows (text)"))
+        connection.execute(text("PRAGMA max_page_count = 4"))
+        with pytest.raises(DatabaseFullError) as caught:
+            connection.execute(text("INSERT INTO rows VALUES (hex(zeroblob(100000)))"))
+        connection.rollback()
+        assert connection.execute(text("SELECT count(*) FROM rows")).scalar() == 0
+    engine.dispose()
+
+    error = caught.value
+    assert error.status_code == 507
+    assert "disk of the portal's database is full" in error.jupyterhub_message
+    assert isinstance(error, SQLAlchemyError), "JupyterHub rolls back"
+    assert isinstance(error, HTTPError), "JupyterHub answers with its status"
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("database or disk is full", True),
+        ('could not extend file "base/1": No space left on device', True),
+        ("database is locked", False),
+        ("disk I/O error", False),
+    ],
+)
+def test_only_a_lack_of_room_counts(words: str, expected: bool, tmp_path: Path) -> None:
+    assert is_full(Exception(words), f"{tmp_path}/hub.sqlite") is expected
+
+
+def test_an_error_of_sqlite_on_a_full_disk_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = SimpleNamespace(f_bavail=1, f_frsize=4096)
+    monkeypatch.setattr(unwritable_database.os, "statvfs", lambda path: full)
+
+    assert is_full(Exception("disk I/O error"), f"{tmp_path}/hub.sqlite")
+    assert not is_full(Exception("disk I/O error"), None)

@@ -1,12 +1,19 @@
-"""Loads what a restarted hub needs of its running sessions in a few queries.
+"""JupyterHub: what a hub does before it takes up its sessions.
 
-JupyterHub follows each session to its user, and from there to all sessions of that user, with a
-query for every step: with a thousand sessions that is most of a restart.
+* Checks: JupyterHub calls nobody between reading its configuration and its sessions.
+* Their rows, in a few queries: it follows each session to its user, and from there to all sessions
+  of that user, with a query for every step. With a thousand sessions that is most of a restart.
+
+Source:
+    JupyterHub 6.1.1, `JupyterHub.init_spawners`.
+
+Shown by:
+    tests/unit/spawner/hub/patches/test_application.py
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from jupyterhub import orm
@@ -14,14 +21,17 @@ from jupyterhub.app import JupyterHub
 from sqlalchemy.orm import Session as Database
 from sqlalchemy.orm import selectinload
 
-_MARK = "_dsportal_preloads"
+from spawner.patch import wrap
+
+_Check = Callable[[Any], Awaitable[None]]
+# Each once, in their order.
+_checks: dict[_Check, None] = {}
 
 
-def register() -> None:
-    """Make the hub load users and sessions at once when it takes up its sessions, once."""
-    original = JupyterHub.init_spawners
-    if not hasattr(original, _MARK):
-        JupyterHub.init_spawners = _with_preload(original)
+def before_sessions(check: _Check) -> None:
+    """Have `check` awaited with the hub, a `JupyterHub`, before it takes up its sessions; once."""
+    _checks[check] = None
+    wrap(JupyterHub, "init_spawners", _prepared)
 
 
 def load_users_with_sessions(database: Database) -> list[orm.User]:
@@ -37,15 +47,14 @@ def load_users_with_sessions(database: Database) -> list[orm.User]:
     return found
 
 
-def _with_preload(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _prepared(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
     async def init_spawners(self: Any) -> Any:
+        for check in _checks:
+            await check(self)
         users = load_users_with_sessions(self.db)
         n_spawners = await original(self)
         # Held up to here, see load_users_with_sessions.
         del users
         return n_spawners
 
-    # Other extensions of this method look for their marks.
-    init_spawners.__dict__.update(original.__dict__)
-    setattr(init_spawners, _MARK, True)
     return init_spawners

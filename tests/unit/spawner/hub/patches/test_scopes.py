@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from jupyterhub import orm, roles, scopes
 
-from portal.hub.pages.group_shares import with_groups
+from spawner.hub.patches.scopes import with_groups
 
 ACCESS = "access:servers!server=ada/"
 
