@@ -302,8 +302,7 @@ def test_an_endpoint_that_does_not_answer_is_told(tmp_path: Path, tensorboard_py
 def test_a_site_without_a_store_has_no_drive(tmp_path: Path, tensorboard_python: Path) -> None:
     server = start(tmp_path, tensorboard_python)
     try:
-        refused = ask(server, "GET", "contents")
-        assert (refused.status_code, "no S3 store" in refused.json()["message"]) == (404, True)
+        assert ask(server, "GET", "contents").status_code == 404
         assert enter(server, "any", "any").status_code == 404
     finally:
         server.stop()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.server.s3.drive import offer_s3
+from portal.server.s3.environment import offer_s3
 from spawner.session_settings import SessionSettings
 from tests.hub.private_slapd import Authority
 from tests.server.test_s3 import ask, enter, start

@@ -20,8 +20,8 @@ import pytest
 import requests
 
 from portal.server.base.errors import PreviewError
+from portal.server.base.preview import preview
 from portal.server.downloads.refused import PLUGINS
-from portal.server.files.preview import preview
 from tests.support.eventually import eventually
 from tests.support.mounts import small_disk
 from tests.support.notebook_server import TOKEN, NotebookServer

@@ -55,6 +55,12 @@ class NoSuchJobError(JobError):
     http_status = 404
 
 
+class OutputError(PortalError):
+    """The output of a job or a rank cannot be read."""
+
+    http_status = 400
+
+
 class RunError(PortalError):
     """A run cannot be named, stopped, shown or removed as asked."""
 

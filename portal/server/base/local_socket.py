@@ -26,12 +26,15 @@ class LocalSocket:
 
     Args:
         folder: A folder that only the user can enter.
+        routes: Pattern, handler and its arguments of each, as Tornado wants them.
         log: Gets a warning if the socket cannot be opened; the session continues without it.
     """
 
-    def __init__(self, folder: Path, log: logging.Logger) -> None:
-        self._application = Application(log_function=_log_refused)
-        self._server = HTTPServer(self._application, max_body_size=_MAX_BODY_BYTES)
+    def __init__(
+        self, folder: Path, routes: Sequence[tuple[Any, ...]], log: logging.Logger
+    ) -> None:
+        application = Application(list(routes), log_function=_log_refused)
+        self._server = HTTPServer(application, max_body_size=_MAX_BODY_BYTES)
         self._path = folder / "kernels"
         self._log = log
 
@@ -43,14 +46,6 @@ class LocalSocket:
             self._log.warning("The user's programs cannot ask this server: %s", error)
             return
         os.environ[VARIABLE] = str(self._path)
-
-    def add_routes(self, routes: Sequence[tuple[Any, ...]]) -> None:
-        """Answer further requests.
-
-        Args:
-            routes: Pattern, handler and its arguments of each, as Tornado wants them.
-        """
-        self._application.add_handlers(".*", list(routes))
 
     def close(self) -> None:
         """Stop listening."""

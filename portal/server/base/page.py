@@ -1,37 +1,39 @@
-"""The pages of jobs and of runs, the same for JupyterLab and Notebook."""
+"""Pages of a session that features bring along, each with its scripts and styles beside it."""
 
 from __future__ import annotations
 
 import html
 import os
-from importlib.resources import files
+from pathlib import Path
 
 from jupyter_server.base.handlers import JupyterHandler
 
 from portal.server.base.authorization import for_the_user
 
-PAGES_DIR = files("portal.server") / "pages"
+# Of all features; their names do not clash, and all are served below static/portal.
+FOLDERS = sorted(Path(__file__).parents[1].glob("*/pages"))
 
 
-class JobsPage(JupyterHandler):
-    """The page of the user's Slurm jobs."""
+class Page(JupyterHandler):
+    """A page that shows the same in a tab of JupyterLab, of Notebook and of the browser."""
 
-    auth_resource = "jobs"
-    file_name = "jobs.html"
+    def initialize(self, file: Path, resource: str) -> None:
+        """Store the arguments of the route.
+
+        Args:
+            file: The page as HTML, in which {base_url} and {gpus} are filled in.
+            resource: What a user needs the right to read.
+        """
+        self.file = file
+        self.auth_resource = resource
 
     @for_the_user
     async def get(self) -> None:
         """Render it."""
         # Reading the token sets its cookie, which the page's script sends back.
         _ = self.xsrf_token
-        page = (PAGES_DIR / self.file_name).read_text(encoding="utf-8")
+        page = self.file.read_text(encoding="utf-8")
         self.set_header("Content-Type", "text/html; charset=utf-8")
         is_simulated = os.environ.get("PORTAL_GPUS_SIMULATED") == "1"
         page = page.replace("{gpus}", "simulated GPUs" if is_simulated else "GPUs")
         self.finish(page.replace("{base_url}", html.escape(self.base_url)))
-
-
-class RunsPage(JobsPage):
-    """The page of the user's runs."""
-
-    file_name = "runs.html"

@@ -1,31 +1,18 @@
-"""The page and the REST API of courses that links fetch."""
+"""REST API `portal/api/courses`: what links to courses fetch."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Collection
-from typing import Any
 
 from jupyter_server.base.handlers import APIHandler
 
 from portal.server.base.authorization import for_the_user
 from portal.server.base.errors import CourseError
-from portal.server.base.page import JobsPage
 from portal.server.courses.course import Courses
 from portal.server.courses.course_link import CourseLink, read_link
 from spawner.errors import PortalError
-
-
-class CoursePage(JobsPage):
-    """Shows what a link would fetch, and a button; without a link, a form that makes one.
-
-    Source:
-        Its path and its query are those of nbgitpuller, so that links made for it work.
-    """
-
-    auth_resource = "contents"
-    file_name = "course.html"
 
 
 class CoursesHandler(APIHandler):
@@ -76,11 +63,3 @@ class CoursesHandler(APIHandler):
     def _refuse(self, error: PortalError) -> None:
         self.set_status(error.http_status)
         self.finish({"message": error.message})
-
-
-def course_routes(courses: Courses, hosts: Collection[str]) -> list[Any]:
-    """Return the routes; `hosts` are those from which links may fetch courses."""
-    return [
-        (r"/portal/api/courses", CoursesHandler, {"courses": courses, "hosts": hosts}),
-        (r"/git-pull", CoursePage),
-    ]

@@ -3,49 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
-from weakref import WeakValueDictionary
 
 from jupyter_core.utils import ensure_async
 from jupyter_server.base.handlers import APIHandler, JupyterHandler
 from tornado.web import HTTPError
 
 from portal.server.base.authorization import for_the_user
+from portal.server.base.chunks import ChunksHandler, refuse
 from portal.server.base.errors import PreviewError
+from portal.server.base.preview import preview
+from portal.server.base.sending import send_pieces
+from portal.server.base.transfers import Transfers
 from portal.server.files.archive import stream_archive
-from portal.server.files.chunks import ChunksHandler, refuse
-from portal.server.files.preview import preview
-from portal.server.files.sending import send_pieces
 from portal.server.files.upload import Upload
 from spawner.session_settings import SessionSettings
-
-# Between two chunks of a slow connection.
-_RECENT_S = 120.0
-
-
-class Transfers:
-    """Whether files are on their way: such a session is used."""
-
-    def __init__(self) -> None:
-        self._last_s = -_RECENT_S
-        self._turns: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
-
-    def turn(self, part: Path) -> asyncio.Lock:
-        """Return what one request for a part at a time holds."""
-        return self._turns.setdefault(part, asyncio.Lock())
-
-    def note(self) -> None:
-        """Note that a chunk was sent or received."""
-        self._last_s = time.monotonic()
-
-    @property
-    def is_running(self) -> bool:
-        """Whether there was a chunk lately."""
-        return time.monotonic() - self._last_s < _RECENT_S
 
 
 async def local_path(handler: JupyterHandler) -> Path:

@@ -13,7 +13,6 @@ from jupyter_server.base.handlers import APIHandler
 
 from portal.server.base.authorization import for_the_user
 from portal.server.base.errors import JobError
-from portal.server.base.page import JobsPage
 from portal.server.jobs.queue import JobQueue
 from spawner.errors import PortalError
 
@@ -139,5 +138,4 @@ def job_routes(queue: JobQueue, root_dir: str) -> list[Any]:
         (r"/portal/api/jobs/preview", JobPreviewHandler, jobs),
         (r"/portal/api/jobs/([^/]+)", JobHandler, jobs),
         (r"/portal/api/jobs/([^/]+)/output", JobOutputHandler, jobs),
-        (r"/portal/jobs", JobsPage),
     ]

@@ -7,18 +7,14 @@ import logging
 import os
 import re
 import shlex
-import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
-from portal.server.base.errors import JobError
+from portal.server.base.output_file import MAX_OUTPUT_BYTES, open_plain
 from portal.server.jobs.script import parse_options
 from portal.whole_file import write_whole
 from spawner.slurm.listing import Sacct
 
-MAX_OUTPUT_BYTES = 128 * 1024
 RECORD_PATH = Path(".local/state/data-scientist-portal/job-outputs.json")
 RUNS_FOLDER = "portal-runs"
 # A day of a busy user; the oldest are forgotten.
@@ -26,20 +22,6 @@ MOST_REMEMBERED = 1000
 # The folder that a job began in, the command that submitted it, and its name.
 SUBMITTED = Sacct(("JobID", "WorkDir", "SubmitLine", "JobName"))
 _PATTERN = re.compile(r"%(?P<n_digits>\d{0,2})(?P<key>[jAaxu%])")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Output:
-    """A piece of a job's output.
-
-    Attributes:
-        next_offset: Start of the next piece, in bytes from the start of the file.
-        path: The output file, or "" if it is not known.
-    """
-
-    text: str
-    next_offset: int
-    path: str
 
 
 class OutputPaths:
@@ -148,41 +130,3 @@ def _read_text(path: Path) -> str:
             return file.read(MAX_OUTPUT_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""
-
-
-def read_piece(path: Path, offset: int) -> Output:
-    """Return at most 128 KiB of a file.
-
-    Args:
-        path: The file; one that does not exist yet is empty.
-        offset: In bytes from the start of the file; a negative one means the last 128 KiB.
-
-    Raises:
-        JobError: If the file cannot be read.
-    """
-    try:
-        with open_plain(path) as file:
-            n_bytes = os.fstat(file.fileno()).st_size
-            begin = max(0, n_bytes - MAX_OUTPUT_BYTES) if offset < 0 else min(offset, n_bytes)
-            file.seek(begin)
-            content = file.read(MAX_OUTPUT_BYTES)
-    except FileNotFoundError:
-        return Output(text="", next_offset=0, path=str(path))
-    except OSError as error:
-        raise JobError(f"The output {path} cannot be read ({error.strerror}).") from error
-    text = content.decode("utf-8", "replace")
-    return Output(text=text, next_offset=begin + len(content), path=str(path))
-
-
-def open_plain(path: Path) -> BinaryIO:
-    """Open a plain file to read.
-
-    Raises:
-        OSError: If it cannot be opened, or is none.
-    """
-    # O_NONBLOCK, so that a named pipe cannot block a thread of the server.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise OSError(0, "it is no plain file")
-    return os.fdopen(descriptor, "rb")

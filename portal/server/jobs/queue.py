@@ -12,6 +12,7 @@ from pathlib import Path
 
 from portal.server.base.commands import VARIABLE as COMMANDS
 from portal.server.base.errors import JobError, NoSuchJobError
+from portal.server.base.output_file import Output, open_plain, read_piece
 from portal.server.jobs.jobs import (
     ENDED,
     QUEUED,
@@ -21,15 +22,7 @@ from portal.server.jobs.jobs import (
     parse_gpus,
     parse_queue,
 )
-from portal.server.jobs.outputs import (
-    SUBMITTED,
-    Output,
-    OutputPaths,
-    existing_file,
-    likely_paths,
-    open_plain,
-    read_piece,
-)
+from portal.server.jobs.outputs import SUBMITTED, OutputPaths, existing_file, likely_paths
 from portal.server.jobs.script import parse_options
 from spawner.client.command import PATH, query, run_command
 from spawner.diagnosis import Situation, explain_rejection

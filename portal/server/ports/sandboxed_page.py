@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
-from importlib.resources import files
+from pathlib import Path
 
 _HEAD = re.compile(rb"<head(?:\s[^>]*)?>", re.IGNORECASE)
-_SCRIPT = (files("portal.server") / "pages" / "sandbox.js").read_bytes()
+_SCRIPT = Path(__file__).with_name("pages").joinpath("sandbox.js").read_bytes()
 # Pages for people have their head before this.
 _LOOKED_AT_BYTES = 64 * 1024
 

@@ -8,6 +8,7 @@ import json
 import os
 from dataclasses import asdict
 from functools import partial
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -26,7 +27,6 @@ from portal.server.base.guest_rights import (
     Rights,
     is_guest,
 )
-from portal.server.base.page import PAGES_DIR
 from portal.server.reading.cells import CellView, Renderer
 from portal.server.reading.notebooks import Notebook, Notebooks, Watch, find_rooms
 from portal.server.reading.people import RENEW_S, Entry, find_cursors, list_people
@@ -94,7 +94,7 @@ class ReadingPage(_ReadingHandler):
             "{Owner}": owner or "The owner",
             "{name}": str(self.current_user.username),
         }
-        page = (PAGES_DIR / name).read_text(encoding="utf-8")
+        page = Path(__file__).with_name("pages").joinpath(name).read_text(encoding="utf-8")
         for mark, text in texts.items():
             page = page.replace(mark, html.escape(text))
         if not path:

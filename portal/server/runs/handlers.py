@@ -15,8 +15,7 @@ from jupyter_server.base.handlers import APIHandler
 
 from portal.server.base.authorization import for_the_user
 from portal.server.base.errors import RunError
-from portal.server.base.page import RunsPage
-from portal.server.jobs.outputs import read_piece
+from portal.server.base.output_file import read_piece
 from portal.server.runs.runs import Runs
 from spawner.errors import PortalError
 
@@ -129,5 +128,4 @@ def run_routes(runs: Runs) -> list[Any]:
         (r"/portal/api/runs/([^/]+)", RunHandler, shared),
         (r"/portal/api/runs/([^/]+)/stop", RunStopHandler, shared),
         (r"/portal/api/runs/([^/]+)/output", RunOutputHandler, shared),
-        (r"/portal/runs", RunsPage),
     ]

@@ -13,8 +13,8 @@ from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError
 
 from portal.server.base.authorization import for_the_user
+from portal.server.base.chunks import Chunk, ChunksHandler, refuse
 from portal.server.base.errors import PreviewError, S3Error, S3KeysError
-from portal.server.files.chunks import Chunk, ChunksHandler, refuse
 from portal.server.s3.contents import S3Contents, split
 from portal.server.s3.keys import Keys
 from portal.server.s3.preview import preview_object

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from portal.server.base.errors import PreviewError, S3NotFoundError
-from portal.server.files.preview import Preview, check_kind, preview
+from portal.server.base.preview import Preview, check_kind, preview
 from portal.server.s3.store import Store
 
 _MIB = 1024 * 1024

@@ -106,7 +106,6 @@ class Store:
         Raises:
             S3Error: If S3 refuses them, or does not answer.
         """
-        self._check_site()
         client = self._make_client(keys)
         with in_words(self.endpoint):
             if self._buckets:
@@ -231,12 +230,7 @@ class Store:
             raise S3NotFoundError(f"{bucket} is not one of the buckets that this site shows.")
         return bucket
 
-    def _check_site(self) -> None:
-        if not self.endpoint:
-            raise S3NotFoundError("This site has no S3 store, see [s3] in its settings.")
-
     def _client(self) -> Any:
-        self._check_site()
         keys = self.keys()
         if keys is None:
             raise S3KeysError(

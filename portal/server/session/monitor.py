@@ -107,6 +107,10 @@ class SessionMonitor:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
+    async def left_s(self) -> int | None:
+        """Return the seconds until the end; None if there is no limit or none is known."""
+        return (await self.clock.read()).left_s
+
     def note_input(self, age_s: float) -> None:
         """Note that somebody typed, clicked or pointed in a tab `age_s` ago."""
         self._input_s = max(self._input_s, time.monotonic() - max(0.0, age_s))

@@ -26,7 +26,7 @@ _ENTRIES = frozenset({"lab", "tree", "lab/tree"})
 _CLOSED = "The owner no longer shares this session."
 
 
-class Guests:
+class GuestGate:
     """Refuses what a guest may not do, and asks the hub again and again who may still be here.
 
     JupyterHub's code for servers asks once for a websocket, which may stay open for days, and

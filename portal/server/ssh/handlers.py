@@ -19,8 +19,8 @@ from jupyter_server.base.websocket import WebSocketMixin
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from portal.server.base.errors import SshError
+from portal.server.base.feature import SessionState
 from portal.server.base.forwarding import forwarded_addresses
-from portal.server.session.monitor import SessionMonitor
 from portal.server.ssh.connections import SshConnection, SshConnections
 from spawner.errors import PortalError
 
@@ -32,7 +32,7 @@ class SshSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):
 
     auth_resource = "ssh"
 
-    def initialize(self, connections: SshConnections, session: SessionMonitor) -> None:
+    def initialize(self, connections: SshConnections, session: SessionState) -> None:
         """Store the arguments of the route."""
         self.connections = connections
         self.session = session
@@ -81,8 +81,7 @@ class SshSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):
 
     async def _begin(self, message: str | bytes) -> None:
         try:
-            time_left = await self.session.clock.read()
-            left_s = time_left.left_s
+            left_s = await self.session.left_s()
             ends_s = None if left_s is None else time.time() + left_s
             key = _public_key(message)
             connection = await self.connections.open(key, ends_s)

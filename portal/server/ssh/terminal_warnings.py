@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from portal.server.session.monitor import SessionMonitor
+from portal.server.base.feature import SessionState
 from portal.server.ssh.connections import SshConnections
 from spawner.amounts import format_time_left
 
@@ -29,7 +29,7 @@ class Warnings:
         """Return what terminals are to be told, or nothing.
 
         Args:
-            seen: What `SessionMonitor.describe` returns.
+            seen: What `SessionState.describe` returns.
         """
         said = [self._about_the_end(seen["clock"]), self._about_idleness(seen["idle"])]
         return " ".join(filter(None, said))
@@ -51,7 +51,7 @@ class Warnings:
         return f"Nobody uses this session: it stops in {left} unless somebody works in it."
 
 
-async def warn_terminals(connections: SshConnections, session: SessionMonitor) -> None:
+async def warn_terminals(connections: SshConnections, session: SessionState) -> None:
     """Write warnings to the terminals of all connections, until cancelled."""
     warnings = Warnings()
     while True:

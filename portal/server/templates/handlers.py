@@ -14,7 +14,7 @@ from jupyter_server.base.handlers import APIHandler
 
 from portal.server.base.authorization import for_the_user
 from portal.server.base.errors import TemplateError
-from portal.server.kernels.kernels import Kernels
+from portal.server.base.feature import RegisteredKernels
 from portal.server.templates.cards import TemplateCard, list_cards, restore_template
 from portal.server.templates.copies import copy_template
 from portal.server.templates.home import Home
@@ -29,7 +29,7 @@ class TemplatesHandler(APIHandler):
 
     auth_resource = "contents"
 
-    def initialize(self, home: Home, kernels: Kernels) -> None:
+    def initialize(self, home: Home, kernels: RegisteredKernels) -> None:
         """Store the arguments of the route."""
         self.home = home
         self.kernels = kernels
@@ -143,7 +143,7 @@ def _offered(spec: Mapping[str, Any], packages: tuple[str, ...] | None) -> Offer
     )
 
 
-def template_routes(home: Home, kernels: Kernels) -> list[Any]:
+def template_routes(home: Home, kernels: RegisteredKernels) -> list[Any]:
     """Return the routes of templates and of users' copies of them."""
     return [
         (r"/portal/api/templates", TemplatesHandler, {"home": home, "kernels": kernels}),

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from portal.server.base.child_process import bound
 from portal.server.base.errors import TensorBoardError
 from portal.server.viewers.logdir import Logdir
 from portal.server.viewers.viewer import Viewer
@@ -129,22 +130,22 @@ async def start_spare(viewer: Viewer, *, python: str, private_dir: Path) -> Spar
     Raises:
         TensorBoardError: If there is no such Python.
     """
+    if not os.access(python, os.X_OK):
+        raise TensorBoardError(
+            f"{viewer.title} cannot be started: {python} is no program on this node. "
+            "Tell the administrators: [environments] of portal.toml names its environment."
+        )
     folder = private_dir / secrets.token_hex(4)
     folder.mkdir(mode=0o700)
     # Isolated, so that nothing of the user's (PYTHONPATH, user site) is imported into it.
-    argv = [python, "-I", str(viewer.program), str(os.getpid())]
+    argv = bound(
+        [python, "-I", str(viewer.program)], has_private_network=viewer.has_private_network
+    )
     environment = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
-    try:
-        with (folder / "log").open("wb") as log:
-            process = await asyncio.create_subprocess_exec(
-                *argv, stdin=PIPE, stdout=PIPE, stderr=log, env=environment, cwd="/"
-            )
-    except OSError as error:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise TensorBoardError(
-            f"{viewer.title} cannot be started with {python} ({error.strerror}). "
-            "Tell the administrators: [environments] of portal.toml names its environment."
-        ) from error
+    with (folder / "log").open("wb") as log:
+        process = await asyncio.create_subprocess_exec(
+            *argv, stdin=PIPE, stdout=PIPE, stderr=log, env=environment, cwd="/"
+        )
     return Spare(viewer=viewer, process=process, folder=folder)
 
 

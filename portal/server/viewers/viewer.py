@@ -12,16 +12,18 @@ class Viewer:
 
     Attributes:
         title: Its name for users.
-        program: Run with the Python of its environment; it keeps to what `process` says about its
-            argument, its input and its output.
+        program: Run with the Python of its environment; it keeps to what `tensorboard.process` says
+            about its input and its output.
         route: URL path of its pages below the notebook server, without slashes at the ends.
         contents: What the folders hold, in sentences for users.
+        has_private_network: Whether nobody else shall reach the ports that it opens.
     """
 
     title: str
     program: Path
     route: str
     contents: str
+    has_private_network: bool = False
 
 
 TENSORBOARD = Viewer(
@@ -29,4 +31,5 @@ TENSORBOARD = Viewer(
     program=Path(__file__).parent / "tensorboard/process",
     route="portal/tensorboards",
     contents="logs",
+    has_private_network=True,
 )

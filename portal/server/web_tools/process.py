@@ -17,7 +17,7 @@ import socket
 import sys
 from collections.abc import Sequence
 
-from portal.server.viewers.tensorboard.process.private_network import (
+from portal.server.base.child_process import (
     PrivateNetworkError,
     die_with,
     enter_private_network,

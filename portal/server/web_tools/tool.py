@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+from portal.server.base.child_process import bound
 
 # The tool does not get the session's tokens.
 _WITHOUT_TOKENS = (
@@ -19,7 +22,7 @@ _WITHOUT_TOKENS = (
 # current folder, which may be in the user's home.
 _PROGRAM = (
     "import sys; sys.path[:] = [p for p in sys.path if p]; "
-    "from portal.server.web_tools.{module} import main; sys.exit(main())"
+    "from portal.server.web_tools.process import main; sys.exit(main())"
 )
 
 
@@ -50,19 +53,17 @@ class WebTool:
         It holds {unix_socket}; other braces are doubled.
         """
         if any("{unix_socket}" in word for word in self.command):
-            return [*_started_by("socket_tool"), *(_escaped(word) for word in self.command)]
+            words = [_escaped(word) for word in self.command]
+            # Not killed: a tool such as code-server ends its own processes at SIGTERM.
+            return [*_WITHOUT_TOKENS, *bound(words, number=signal.SIGTERM)]
         # Hidden from jupyter-server-proxy, which would fill in a port of its own.
         words = [_escaped(word.replace("{port}", "@PORT@")) for word in self.command]
-        return [*_started_by("process"), "{unix_socket}", *words]
+        program = (sys.executable, "-c", _PROGRAM, str(os.getpid()))
+        return [*_WITHOUT_TOKENS, *program, "{unix_socket}", *words]
 
     def variables(self) -> dict[str, str]:
         """Return the variables as templates of jupyter-server-proxy, with doubled braces."""
         return {name: _doubled(value) for name, value in self.environment.items()}
-
-
-def _started_by(module: str) -> list[str]:
-    program = _PROGRAM.format(module=module)
-    return [*_WITHOUT_TOKENS, sys.executable, "-c", program, str(os.getpid())]
 
 
 def tool_path(name: str) -> str:

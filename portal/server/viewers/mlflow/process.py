@@ -1,7 +1,7 @@
 """The program of one page of MLflow: serves a folder of runs on a unix socket.
 
 It is run by its path with the Python of MLflow's environment, which may lack our package, so it is
-one file and imports only the standard library and mlflow. Argument, input and output are those of
+one file and imports only the standard library and mlflow. Input and output are those of
 `portal.server.viewers.tensorboard.process`.
 
 Source:
@@ -13,17 +13,14 @@ Source:
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import re
-import signal
 import socket
 import sys
 from pathlib import Path
 from typing import Any
 
-_PR_SET_PDEATHSIG = 1
 _BACKLOG = 128
 _VARIABLES = {
     # Without it, MLflow refuses folders.
@@ -85,12 +82,8 @@ def main() -> int:
     """Serve one folder until the notebook server kills this process.
 
     Returns:
-        1 if the notebook server is gone already, or ended without a request.
+        1 if the notebook server ended without a request.
     """
-    # The kernel kills this process as soon as the one that started it ends: prctl(2).
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != int(sys.argv[1]):
-        return 1
     line = sys.stdin.readline()
     if not line:
         return 1

@@ -1,15 +1,13 @@
 """The program of one TensorBoard: serves it on a unix socket.
 
-Its one argument is the process id of the notebook server; everything else is one JSON object on
-standard input, since other users can read command lines. It may be started before there is anything
-to show: then it loads TensorBoard and waits for the object. Once it listens it prints
-`{"note": ""}` on standard output; the note says what is slower if the fast data server cannot be
-used.
+What to serve is one JSON object on standard input, since other users can read command lines. It may
+be started before there is anything to show: then it loads TensorBoard and waits for the object.
+Once it listens it prints `{"note": ""}` on standard output; the note says what is slower if the
+fast data server cannot be used.
 """
 
 from __future__ import annotations
 
-import functools
 import importlib
 import json
 import logging
@@ -20,7 +18,7 @@ import socketserver
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 if not __package__:
     # Run by its path: then Python takes it for no part of a package.
@@ -29,7 +27,6 @@ if not __package__:
 
 from .assets import Assets
 from .data_server import DataServer, DataServerError, find_data_server
-from .private_network import PrivateNetworkError, die_with, enter_private_network
 
 
 @dataclass(frozen=True)
@@ -51,24 +48,13 @@ class Request:
     program_path: str
 
 
-def main() -> int:
-    """Serve one TensorBoard until the notebook server kills it.
-
-    Returns:
-        1 if the notebook server is gone already, else it never returns.
-    """
-    if not die_with(int(sys.argv[1])):
-        return 1
-    note = ""
+def main() -> NoReturn:
+    """Serve one TensorBoard until the notebook server kills it; it never returns."""
+    request = read_request()
+    note, data_server = "", None
     try:
-        # The data server speaks TCP without a password.
-        enter_private_network()
-        request = read_request()
-        port_path = Path(f"{request.socket}.port")
-        data_server = DataServer(find_data_server(), request.logdir, port_path)
-    except (DataServerError, PrivateNetworkError) as error:
-        # Cached: the request is read from standard input only once.
-        request, data_server = read_request(), None
+        data_server = start_data_server(request)
+    except DataServerError as error:
         note = (
             f"This TensorBoard reads its logs slowly, because {error}. "
             "A large folder can take minutes to appear: choose one with few runs."
@@ -79,7 +65,18 @@ def main() -> int:
         signal.pause()
 
 
-@functools.cache
+def start_data_server(request: Request) -> DataServer:
+    """Start the fast reader of event files.
+
+    Raises:
+        DataServerError: If it cannot be used here.
+    """
+    # It speaks TCP without a password.
+    if reason := os.environ.get("PORTAL_NETWORK_IS_SHARED"):
+        raise DataServerError(reason)
+    return DataServer(find_data_server(), request.logdir, Path(f"{request.socket}.port"))
+
+
 def read_request() -> Request:
     """Return what to serve; load TensorBoard while the request has not come yet.
 
@@ -146,4 +143,4 @@ def serve(request: Request, data_server: DataServer | None) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

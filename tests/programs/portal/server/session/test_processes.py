@@ -96,10 +96,10 @@ def test_a_kernel_has_the_name_of_its_notebook() -> None:
 
 def test_a_tensorboard_that_waits_for_the_next_click_is_none_of_the_users(tmp_path: Path) -> None:
     # As the real one is run: by a path that ends like this.
-    program = tmp_path / Path(*TENSORBOARD.program.parts[-4:])
+    program = tmp_path / Path(*TENSORBOARD.program.parts[-5:])
     program.mkdir(parents=True)
     program.joinpath("__main__.py").write_text("print(flush=True); input()")
-    argv = [sys.executable, "-I", str(program), "1"]
+    argv = [sys.executable, "-I", str(program)]
     loaded = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         assert loaded.stdout is not None

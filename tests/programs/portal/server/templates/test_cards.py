@@ -267,7 +267,7 @@ def test_folders_and_repositories_of_the_site_come_in_folders_of_their_own(
     environ = told([str(site), f"file://{repository}"])
 
     prepared = Home(home, environ, tmp_path / "clones", LOG)
-    prepared.prepare(timeout_s=30)
+    prepared.prepare()
 
     assert prepared.problems == []
     for folder in ("site", "course"):
@@ -282,7 +282,7 @@ def test_a_repository_that_cannot_be_had_is_a_sentence(home: Path, tmp_path: Pat
     environ = told([f"file://{tmp_path}/absent.git"])
 
     prepared = Home(home, environ, tmp_path / "clones", LOG)
-    prepared.prepare(timeout_s=30)
+    prepared.prepare()
 
     assert "could not be fetched" in prepared.problems[0]
 

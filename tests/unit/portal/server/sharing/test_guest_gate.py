@@ -13,7 +13,7 @@ from tornado.web import Finish, HTTPError
 from tornado.websocket import WebSocketHandler
 
 from portal.server.base.guest_rights import ForReaders, GuestRights, is_guest
-from portal.server.sharing.guest_gate import Guests
+from portal.server.sharing.guest_gate import GuestGate
 
 ACCESS = "access:servers!server=ada/"
 
@@ -131,7 +131,7 @@ def hub_auth() -> HubAuth:
     return auth
 
 
-async def enter(hub_auth: HubAuth, *names: str) -> tuple[Guests, list[Socket]]:
+async def enter(hub_auth: HubAuth, *names: str) -> tuple[GuestGate, list[Socket]]:
     entered = Entered(hub_auth)
     sockets = [Socket(name) for name in names]
     for socket in sockets:
@@ -149,7 +149,7 @@ class Entered:
         self.hub = Hub()
         self.n_fewer = 0
         provider = SimpleNamespace(hub_auth=hub_auth, get_user=get_user)
-        self.guests = Guests(
+        self.guests = GuestGate(
             "ada", logging.getLogger("test"), Rights(self.hub), on_fewer=self.count
         )
         self.guests.watch(provider)
@@ -201,7 +201,7 @@ async def test_somebody_who_is_not_let_in_reads_why(hub_auth: HubAuth) -> None:
         handler.redirect = lambda *_: None
 
     provider = SimpleNamespace(hub_auth=hub_auth, get_user=get_user)
-    Guests("ada", logging.getLogger("test"), Rights(Hub())).watch(provider)
+    GuestGate("ada", logging.getLogger("test"), Rights(Hub())).watch(provider)
     handler = SimpleNamespace()
     assert await provider.get_user(handler) is None
     with pytest.raises(HTTPError, match="belongs to ada and is not shared with you"):
@@ -217,7 +217,7 @@ def entrance(**rights: Mapping[str, Any]) -> Any:
     provider = SimpleNamespace(hub_auth=None, get_user=get_user)
     hub = Hub()
     hub.rights = rights
-    Guests("ada", logging.getLogger("test"), Rights(hub), "/user/ada/").watch(provider)
+    GuestGate("ada", logging.getLogger("test"), Rights(hub), "/user/ada/").watch(provider)
     return provider.get_user
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import MutableMapping
+from pathlib import Path
 from typing import Any
-
-from portal.server.base.page import PAGES_DIR
 
 
 def offer_rescue(settings: MutableMapping[str, Any]) -> None:
@@ -21,4 +20,4 @@ def offer_rescue(settings: MutableMapping[str, Any]) -> None:
         return
     variables["rescue_url"] = f"{home.removesuffix('home')}spawn?rescue=1"
     # Before Jupyter's own folders, in which no template has this name.
-    settings["jinja2_env"].loader.searchpath.insert(0, str(PAGES_DIR))
+    settings["jinja2_env"].loader.searchpath.insert(0, str(Path(__file__).with_name("pages")))

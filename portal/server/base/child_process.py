@@ -1,4 +1,9 @@
-"""A process that ends with its parent, in a network that nobody else reaches."""
+"""Starts a program of the user that ends with the notebook server, also where that is killed.
+
+    child_process.py PARENT_PID SIGNAL NETWORK PROGRAM ARGUMENT ...
+
+NETWORK is "shared", or "private" for one that nobody else reaches. Needs only the standard library.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,10 @@ import os
 import signal
 import socket
 import struct
+import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 _CLONE_NEWUSER = 0x10000000
 _CLONE_NEWNET = 0x40000000
@@ -17,6 +25,8 @@ _SIOCGIFFLAGS = 0x8913
 _SIOCSIFFLAGS = 0x8914
 _IFF_UP = 0x1
 
+# Tells a program why its network is not private.
+REASON_VARIABLE = "PORTAL_NETWORK_IS_SHARED"
 _NO_NAMESPACE = "this node does not let users make network namespaces"
 
 
@@ -68,3 +78,37 @@ def enter_private_network() -> None:
             fcntl.ioctl(control, _SIOCSIFFLAGS, loopback)
     except OSError as error:
         raise PrivateNetworkError(_NO_NAMESPACE) from error
+
+
+def bound(
+    command: Sequence[str], *, number: int = signal.SIGKILL, has_private_network: bool = False
+) -> list[str]:
+    """Return the command that starts `command` so that it ends with this process.
+
+    Args:
+        command: Program and arguments.
+        number: The signal that ends it.
+        has_private_network: Whether nobody else shall reach its ports. Where this node does not let
+            users have that, the program starts all the same and finds the reason in
+            PORTAL_NETWORK_IS_SHARED.
+    """
+    network = "private" if has_private_network else "shared"
+    own = (sys.executable, "-IS", __file__, str(os.getpid()), str(int(number)), network)
+    return [*own, *command]
+
+
+def main() -> NoReturn:
+    """Become the program; end if the notebook server is gone already."""
+    parent_pid, number, network, *command = sys.argv[1:]
+    if not die_with(int(parent_pid), int(number)):
+        sys.exit(1)
+    if network == "private":
+        try:
+            enter_private_network()
+        except PrivateNetworkError as error:
+            os.environ[REASON_VARIABLE] = str(error)
+    os.execvp(command[0], command)  # noqa: S606 (no shell is wanted)
+
+
+if __name__ == "__main__":
+    main()

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-PAGES_DIR = Path(__file__).parents[4] / "portal" / "server" / "pages"
+from portal.server.base.page import FOLDERS
+
 SHARED = "page.css"
-PAGES = sorted(path for path in PAGES_DIR.glob("*.html") if SHARED in path.read_text())
+FILES = {path.name: path for folder in FOLDERS for path in folder.iterdir()}
+PAGES = [path for path in FILES.values() if path.suffix == ".html" and SHARED in path.read_text()]
 
 
 def selectors(sheet: Path) -> list[str]:
@@ -33,15 +35,20 @@ def test_the_styles_of_a_page_reach_no_other_page(page: Path) -> None:
     assert sheets == [SHARED, *([] if len(sheets) == 1 else [f"{page.stem}.css"])]
     assert root.split() == ["dsp-page", f"dsp-{page.stem}"]
     for sheet in sheets[1:]:
-        found = selectors(PAGES_DIR / sheet)
+        found = selectors(FILES[sheet])
         assert found
         assert [one for one in found if not one.startswith(f".dsp-{page.stem} ")] == []
 
 
 def test_the_styles_of_all_pages_give_way_to_those_of_each() -> None:
-    found = selectors(PAGES_DIR / SHARED)
+    found = selectors(FILES[SHARED])
     # The ground of a page that has a tab of the browser, where no other page is.
     alone = {":root:has(> body[data-base-url])", "body[data-base-url]"}
 
     assert found
     assert [one for one in found if not one.startswith(":where(") and one not in alone] == []
+
+
+def test_no_two_features_have_a_file_of_one_name() -> None:
+    """All are served below one address, where the first file of a name would hide others."""
+    assert len(FILES) == sum(len([*folder.iterdir()]) for folder in FOLDERS)

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from portal.server.base import parquet_rows
 from portal.server.base.errors import PreviewError
-from portal.server.files import parquet_rows
 
 _TIMEOUT_S = 30
 # Else each of its threads would reserve memory, as many as the node has cores.

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from portal.server.kernels import import_path
-from portal.server.kernels.import_path import drop_relative_paths, guard_ports, offer_library
+from portal.server.base import import_path
+from portal.server.base.import_path import drop_relative_paths, guard_ports, offer_library
 
 
 @pytest.mark.parametrize(

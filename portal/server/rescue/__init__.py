@@ -1,0 +1,1 @@
+"""The way out for a user whose pages fail: a rescue session."""

@@ -1,0 +1,23 @@
+"""What programs of a session are told of the site's S3 store."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+
+from spawner.session_settings import SessionSettings
+
+
+def offer_s3(environ: MutableMapping[str, str], settings: SessionSettings) -> None:
+    """Have boto3 and other SDKs in cells ask the site's store, unless `environ` says which.
+
+    Source:
+        "Service-specific endpoints" and "AWS_CA_BUNDLE" of the AWS SDKs and Tools Reference Guide.
+    """
+    told = {
+        "AWS_ENDPOINT_URL": settings.s3_endpoint,
+        "AWS_DEFAULT_REGION": settings.s3_region,
+        "AWS_CA_BUNDLE": settings.s3_ca_bundle,
+    }
+    for name, value in told.items():
+        if value:
+            environ.setdefault(name, value)

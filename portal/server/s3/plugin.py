@@ -1,0 +1,47 @@
+"""The site's S3 store as a drive of the file browser."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from portal.server.base.feature import Feature, Plugin, Shared
+from portal.server.s3.contents import S3Contents
+from portal.server.s3.environment import offer_s3
+from portal.server.s3.handlers import s3_preview_routes, s3_routes
+from portal.server.s3.store import Store
+from portal.server.s3.upload import S3Uploads
+
+
+def load(shared: Shared) -> Feature:
+    """Offer the drive, and tell SDKs in cells where the store is."""
+    settings = shared.settings
+    offer_s3(os.environ, settings)
+    store = Store(
+        endpoint=settings.s3_endpoint,
+        region=settings.s3_region,
+        buckets=settings.s3_buckets,
+        ca_bundle=settings.s3_ca_bundle,
+        home=Path.home(),
+        profile=os.environ.get("AWS_PROFILE", "") or "default",
+    )
+    uploads = S3Uploads(store)
+    # Jupyter's own rules for hidden files and trust hold here.
+    own = shared.server.contents_manager
+    drive = S3Contents(
+        store, parent=own.parent, log=own.log, allow_hidden=own.allow_hidden, notary=own.notary
+    )
+    previews = s3_preview_routes(store) if settings.previews else []
+
+    async def stop() -> None:
+        uploads.stop()
+        store.close()
+
+    return Feature(
+        routes=[*s3_routes(store, drive, uploads, shared.transfers.note), *previews],
+        page_data={"portalS3": settings.s3_endpoint},
+        stop=stop,
+    )
+
+
+PLUGIN = Plugin(load, settings=("s3_endpoint",))

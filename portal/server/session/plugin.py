@@ -1,0 +1,41 @@
+"""The session itself: time left, use of its resources, idleness, its end."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from portal.server.base.feature import Feature, Plugin, Shared
+from portal.server.session.cells_elsewhere import CELL_ROUTE, CellHandler, CellsElsewhere
+from portal.server.session.handlers import ROUTES
+from portal.server.session.local_handlers import LOCAL_ROUTES
+from portal.server.session.monitor import make_session_monitor
+
+
+def load(shared: Shared) -> Feature:
+    """Begin the session's clock, and offer what asks it."""
+    cells = CellsElsewhere()
+    server = shared.server
+    shared.is_used.append(lambda: cells.n_running > 0)
+    session = make_session_monitor(
+        server, shared.listener, is_working=lambda: any(is_used() for is_used in shared.is_used)
+    )
+    shared.session = session
+
+    def note_use() -> None:
+        # Jupyter Server reports the latest of these times to the hub.
+        times = server.web_app.settings.setdefault("last_activity_times", {})
+        times["vscode"] = datetime.now(UTC)
+
+    local = {"session": session, "page": server.base_url, "note_use": note_use}
+    return Feature(
+        routes=[(route, handler, {"session": session}) for route, handler in ROUTES],
+        local_routes=[
+            *((route, handler, local) for route, handler in LOCAL_ROUTES),
+            (CELL_ROUTE, CellHandler, {"cells": cells}),
+        ],
+        start=session.start,
+        stop=session.stop,
+    )
+
+
+PLUGIN = Plugin(load)

@@ -1,0 +1,1 @@
+"""Terminals of JupyterLab, with the commands of sessions."""

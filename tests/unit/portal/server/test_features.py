@@ -1,0 +1,46 @@
+"""The features of a session: which there are, and what they do before its first page."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from portal.server.features import NAMES, find_plugins, prepare
+from spawner.session_settings import SessionSettings
+from tests.support.eventually import eventually
+
+SERVER_DIR = Path(__file__).parents[4] / "portal" / "server"
+LOG = logging.getLogger("test_features")
+
+
+def test_each_folder_with_a_plugin_is_a_feature() -> None:
+    assert sorted(NAMES) == sorted(p.parent.name for p in SERVER_DIR.glob("*/plugin.py"))
+
+
+def test_a_feature_is_switched_on_by_settings_that_exist() -> None:
+    known = {field.name for field in fields(SessionSettings)}
+
+    assert [p.settings for p in find_plugins() if not known.issuperset(p.settings)] == []
+
+
+def test_storage_that_hangs_does_not_hold_up_the_session(caplog: pytest.LogCaptureFixture) -> None:
+    answers, others = threading.Event(), threading.Event()
+
+    def hang() -> None:
+        answers.wait()
+        LOG.info("it answered at last")
+
+    caplog.set_level(logging.INFO)
+    started_s = time.monotonic()
+    prepare([hang, others.set], 0.2, LOG)
+
+    assert time.monotonic() - started_s < 2
+    assert others.is_set()
+    assert "gave no answer within 0.2 s. The session starts" in caplog.text
+    answers.set()
+    eventually(lambda: "it answered at last" in caplog.text, timeout_s=5)
