@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "portal/dsportal"))
 sys.path.insert(0, str(ROOT))
 
 from spawner import __version__  # noqa: E402

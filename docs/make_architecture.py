@@ -17,7 +17,8 @@ from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 PAGE = CHECKOUT / "docs/develop/architecture.md"
-PARTS = ("spawner", "portal/hub", "portal/server", "portal/launch", "portal/site")
+LIBRARY = "portal/dsportal/dsportal"
+PARTS = ("spawner", "portal/hub", "portal/server", LIBRARY, "portal/site")
 _BLOCK = "<!-- made by docs/make_architecture.py: {part} -->\n{text}\n<!-- end -->"
 _BLOCKS = re.compile(r"<!-- made by docs/make_architecture\.py: (\S+) -->\n.*?\n<!-- end -->", re.S)
 
@@ -50,11 +51,13 @@ def read_rooms(part: str) -> list[Room]:
         ValueError: If rooms import each other in a circle.
     """
     folders = {path.parent.name: path.parent for path in (CHECKOUT / part).glob("*/__init__.py")}
-    package = part.replace("/", ".")
+    # Of `dsportal`, a project of its own, the package is the last folder.
+    home = (CHECKOUT / part).parent if part == LIBRARY else CHECKOUT
+    package = ".".join((CHECKOUT / part).relative_to(home).parts)
     below: dict[str, set[str]] = defaultdict(set)
     for name, folder in folders.items():
         for path in folder.rglob("*.py"):
-            here = ".".join(path.relative_to(CHECKOUT).parent.parts)
+            here = ".".join(path.relative_to(home).parent.parts)
             for module in _imported(ast.parse(path.read_text(encoding="utf-8")), here):
                 room = module.removeprefix(f"{package}.").partition(".")[0]
                 if module.startswith(f"{package}.") and room in folders and room != name:

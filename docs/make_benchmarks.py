@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 DOCS_DIR = Path(__file__).resolve().parent
-sys.path[:0] = [str(DOCS_DIR.parent), str(DOCS_DIR)]
+sys.path[:0] = [str(DOCS_DIR.parent), str(DOCS_DIR.parent / "portal/dsportal"), str(DOCS_DIR)]
 
 import make_history_plot  # noqa: E402
 

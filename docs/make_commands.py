@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 DOCS_DIR = Path(__file__).resolve().parent
+sys.path.insert(0, str(DOCS_DIR.parent / "portal/dsportal"))
 sys.path.insert(0, str(DOCS_DIR.parent))
 
 from portal.cli import build_parser, build_user_parser  # noqa: E402

@@ -21,7 +21,7 @@ from typing import Any
 
 DOCS_DIR = Path(__file__).resolve().parent
 CHECKOUT = DOCS_DIR.parent
-sys.path[:0] = [str(CHECKOUT), str(DOCS_DIR)]
+sys.path[:0] = [str(CHECKOUT), str(CHECKOUT / "portal/dsportal"), str(DOCS_DIR)]
 
 TEMPLATES_DIR = CHECKOUT / "notebook_templates"
 PICTURES_DIR = DOCS_DIR / "images" / "templates"

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 DOCS_DIR = Path(__file__).resolve().parent
+sys.path.insert(0, str(DOCS_DIR.parent / "portal/dsportal"))
 sys.path.insert(0, str(DOCS_DIR.parent))
 
 from tests.benchmarks.history import Entry, read_history, runs_by_benchmark  # noqa: E402

@@ -12,15 +12,16 @@ from collections.abc import Iterable
 from pathlib import Path
 
 DOCS_DIR = Path(__file__).resolve().parent
+sys.path.insert(0, str(DOCS_DIR.parent / "portal/dsportal"))
 sys.path.insert(0, str(DOCS_DIR.parent))
 
-from spawner.diagnosis import explain_end, explain_waiting  # noqa: E402
-from spawner.diagnosis.ended import BUDGET, CANCELLED_BY, END_REASONS  # noqa: E402
-from spawner.diagnosis.limit_reasons import parse_limit  # noqa: E402
-from spawner.diagnosis.messages import Diagnosis, Situation, diagnose  # noqa: E402
-from spawner.diagnosis.pending import WAITING_STATES  # noqa: E402
-from spawner.diagnosis.rejected_texts import REJECTIONS  # noqa: E402
-from spawner.slurm.states import JobState, Phase  # noqa: E402
+from dsportal.diagnosis import explain_end, explain_waiting  # noqa: E402
+from dsportal.diagnosis.ended import BUDGET, CANCELLED_BY, END_REASONS  # noqa: E402
+from dsportal.diagnosis.limit_reasons import parse_limit  # noqa: E402
+from dsportal.diagnosis.messages import Diagnosis, Situation, diagnose  # noqa: E402
+from dsportal.diagnosis.pending import WAITING_STATES  # noqa: E402
+from dsportal.diagnosis.rejected_texts import REJECTIONS  # noqa: E402
+from dsportal.slurm.states import JobState, Phase  # noqa: E402
 
 _TOP = """\
 # What Slurm says, and what the portal makes of it

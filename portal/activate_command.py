@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dsportal.packages.overlay import find_overlay
+from dsportal.packages.start import ENVIRONMENT, KERNEL, SWITCH
+from dsportal.slurm.errors import PortalError
 from portal.environments.command import variables
 from portal.environments.entry import Environment, Kind
 from portal.environments.probe import probe_node, quick_problem
 from portal.environments.registry import read_registry, site_path
 from portal.packages import cli as packages
-from portal.packages.overlay import find_overlay
-from portal.packages.start import ENVIRONMENT, KERNEL, SWITCH
-from spawner.errors import PortalError
 
 SCRIPT = "dsportal-activate"
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from dsportal.slurm.errors import PortalError
 from portal import activate_command, job_command
 from portal.environments import cli as environments
 from portal.hub.config_check import site_problems
@@ -16,7 +17,6 @@ from portal.hub.settings.reference import example_toml, reference_markdown
 from portal.packages import cli as packages
 from portal.site import cli as site
 from spawner import __version__
-from spawner.errors import PortalError
 
 VERSION = f"Data Scientist Portal {__version__}"
 EXIT_OK = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from spawner.errors import PortalError
+from dsportal.slurm.errors import PortalError
 
 
 class NotConfirmedError(PortalError):

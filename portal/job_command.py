@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dsportal.errors import LaunchError, printable
+from dsportal.launch.job_file import PROGRAMS, render_job_file
+from dsportal.launch.layout import parse_layout
+from dsportal.launch.sbatch import JobRequest
+from dsportal.packages.start import KERNEL
+from dsportal.slurm.errors import PortalError
 from portal.activate_command import SCRIPT, find_activation
 from portal.hub.settings.loader import DEFAULT_SETTINGS_PATH, load_settings
 from portal.hub.settings.resources import ResourceSettings
-from portal.launch.errors import LaunchError, printable
-from portal.launch.slurm.job_file import PROGRAMS, render_job_file
-from portal.launch.slurm.layout import parse_layout
-from portal.launch.slurm.sbatch import JobRequest
-from portal.packages.start import KERNEL
-from spawner.errors import PortalError
 from spawner.session_settings import read_settings
 
 SECONDS_PER_HOUR = 3600

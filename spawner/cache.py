@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar, TypeVarTuple
 
-from spawner.errors import PortalError
+from dsportal.slurm.errors import PortalError
 
 Key = TypeVarTuple("Key")
 Value = TypeVar("Value")

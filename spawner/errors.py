@@ -11,7 +11,8 @@
       JobEndedError              the job ended before its server answered HTTP 500
       ExtensionError             a session cannot be extended             HTTP 409
 
-The status is that of the page or the REST response.
+The status is that of the page or the REST response. PortalError and OptionsError are in
+`dsportal.slurm.errors`, where kernels have them too.
 """
 
 from __future__ import annotations
@@ -19,27 +20,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from dsportal.slurm.errors import PortalError
+
 if TYPE_CHECKING:
     from spawner.slurm.jobs import JobEnd
-
-
-class PortalError(Exception):
-    """Base of all errors that a user or a site can cause.
-
-    Args:
-        message: One or two sentences: what was asked, the limit, the next step.
-    """
-
-    http_status = 500
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.message = message
-
-    @property
-    def jupyterhub_message(self) -> str:
-        """The text that JupyterHub shows to the user."""
-        return self.message
 
 
 class SettingsError(PortalError):
@@ -50,12 +34,6 @@ class SiteError(PortalError):
     """The cluster is not set up for the portal; its administrators can fix that."""
 
     http_status = 503
-
-
-class OptionsError(PortalError):
-    """What a user asked for cannot be met."""
-
-    http_status = 400
 
 
 class PreflightError(PortalError):

@@ -9,8 +9,9 @@ from typing import Any
 
 from jupyterhub.spawner import Spawner
 
+from dsportal.slurm.errors import PortalError
 from spawner import unwritable_database
-from spawner.errors import JobEndedError, JobRejectedError, PortalError, SlurmError
+from spawner.errors import JobEndedError, JobRejectedError, SlurmError
 from spawner.hub import port_api, session_api, unreachable
 from spawner.hub.patches import base_handler, user
 from spawner.hub.patches.application import before_sessions

@@ -283,7 +283,7 @@ def _status_of(
 ) -> int:
     environment = clean_environment(
         PATH=f"{BIN_DIR}:{SYSTEM_PATH}",
-        PYTHONPATH=str(Path(__file__).resolve().parents[1]),
+        PYTHONPATH=f"{CHECKOUT}:{CHECKOUT}/portal/dsportal",
         PYTHONDONTWRITEBYTECODE="1",
     )
     try:

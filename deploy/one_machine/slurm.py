@@ -13,8 +13,8 @@ from deploy.one_machine.layout import (
     SLURM_STATE_DIR,
 )
 from deploy.one_machine.network import HEAD_ADDRESS, HEAD_NAME
+from dsportal.slurm.units import format_walltime
 from spawner.defaults import DEFAULTS
-from spawner.slurm.units import format_walltime
 
 CLUSTER_NAME = "dsp"
 PARTITION = "jupyter"

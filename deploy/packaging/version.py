@@ -10,7 +10,7 @@ from pathlib import Path
 from deploy.environments.builder.errors import BuildError
 
 # Each says the version: the portal's, and that of the library which users import.
-VERSION_FILES = ("spawner/__init__.py", "portal/launch/__init__.py")
+VERSION_FILES = ("spawner/__init__.py", "portal/dsportal/dsportal/__init__.py")
 CHANGELOG = "CHANGELOG.md"
 CITATION = "CITATION.cff"
 README = "README.md"

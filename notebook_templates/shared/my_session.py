@@ -10,9 +10,9 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from dsportal.slurm.session import SessionAllocation, read_session
-from dsportal.slurm_words.amounts import format_time_left
-from dsportal.slurm_words.slurm.units import parse_time_left
+from dsportal.amounts import format_time_left
+from dsportal.launch.session import SessionAllocation, read_session
+from dsportal.slurm.units import parse_time_left
 
 _GIB = 2**30
 

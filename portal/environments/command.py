@@ -38,7 +38,7 @@ _PYTHON2_KERNEL = (
 )
 # Each follows those before it; `deploy.environments.builder.kernels` joins them, too.
 PYTHON_START = "".join(
-    (files("portal.environments.start") / name).read_text("utf-8")
+    (files("dsportal.start") / name).read_text("utf-8")
     for name in ("connection_user.py", "kernel_ports.py", "python_path.py", "kernel_start.py")
 )
 _R_START = (files("portal.environments") / "r_start.sh").read_text("utf-8")
@@ -54,7 +54,7 @@ _KERNELS = {
 # Names the folder that kernels import `dsportal` from, and no other package.
 LIBRARY_VARIABLE = "PORTAL_LIBRARY"
 # The folder in it that is first in PYTHONPATH, so that Python runs its `sitecustomize`.
-FIRST_IN_PATH = "python_start/first"
+FIRST_IN_PATH = "dsportal/start/first"
 # Names the kernel, as in `dsportal job new --kernel`.
 KERNEL_VARIABLE = "PORTAL_KERNEL"
 # Names the folder with the ipykernel of an image that has none.

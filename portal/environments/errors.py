@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spawner.errors import PortalError
+from dsportal.slurm.errors import PortalError
 
 
 class RegistryError(PortalError):

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dsportal.packages.overlay import Overlay
+from dsportal.whole_file import write_whole
 from portal.environments.errors import RegistryError
 from portal.environments.record import read_group, write_record
 from portal.environments.sharing import share
 from portal.environments.shipped import shipped_environment, write_stand_ins
 from portal.environments.uv import PackageIndexes, run_uv
-from portal.packages.overlay import Overlay
-from portal.whole_file import write_whole
 
 REQUIREMENTS = "requirements.in"
 LOCK = "requirements.lock"

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from dsportal.packages.start import ENVIRONMENT
 from portal.environments.entry import Environment
 from portal.environments.errors import RegistryError
 from portal.environments.locked import (
@@ -35,7 +36,6 @@ from portal.environments.sharing import closed_folder, group_id, group_name
 from portal.environments.shipped import shipped_environment
 from portal.environments.uv import find_uv, read_package_indexes
 from portal.packages.cli import Kernel, kernels
-from portal.packages.start import ENVIRONMENT
 
 OWN_ENVIRONMENTS = Path(".local/share/data-scientist-portal/environments")
 

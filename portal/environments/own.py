@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dsportal.packages.installed import size_bytes
 from portal.environments.entry import Environment, Kind
 from portal.environments.errors import RegistryError
 from portal.environments.image import OWN_FOLDER
 from portal.environments.record import is_locked, read_group
 from portal.environments.registry import read_registry, site_path
 from portal.environments.sharing import group_name
-from portal.packages.installed import size_bytes
 
 _BYTES_PER_MIB = 1024 * 1024
 # Of an interpreter the folder is not known.

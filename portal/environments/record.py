@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from dsportal.whole_file import write_whole
 from portal.environments.errors import RegistryError
-from portal.whole_file import write_whole
 
 RECORD = "dsportal-environment.json"
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dsportal.whole_file import write_whole
 from portal.environments.entry import Environment, parse_entry
 from portal.environments.errors import RegistryError
-from portal.whole_file import write_whole
 from spawner.session_settings import read_settings
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
+from dsportal.packages.overlay import Shipped, distributions_in
 from portal.environments.errors import RegistryError
-from portal.packages.overlay import Shipped, distributions_in
 
 _DESCRIBE = """\
 import json, sys, sysconfig

@@ -1,10 +1,10 @@
-"""Formats amounts for pages: GPUs, cores, memory, moments; durations are in spawner.amounts."""
+"""Formats amounts for pages: GPUs, cores, memory, moments; durations are in dsportal.amounts."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from spawner.amounts import count
+from dsportal.amounts import count
 
 MIB_PER_GIB = 1024
 

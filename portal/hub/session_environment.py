@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
+from dsportal.amounts import SECONDS_PER_MINUTE
 from portal.hub.settings.loader import Settings
-from spawner.amounts import SECONDS_PER_MINUTE
 from spawner.session_settings import SessionSettings, Tool
 
 # What jupyter_server_proxy routes leads to every port of the node, whoever listens. nbgitpuller

@@ -13,11 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from dsportal.packages.installed import Package, packages_in, size_bytes
+from dsportal.packages.overlay import FOLDER, Overlay, find_overlay, list_overlays
+from dsportal.packages.renewal import install_again, join_names, last_release, requested_in
+from dsportal.slurm.errors import PortalError
 from portal.packages import r_library
-from portal.packages.installed import Package, packages_in, size_bytes
-from portal.packages.overlay import FOLDER, Overlay, find_overlay, list_overlays
-from portal.packages.renewal import install_again, join_names, last_release, requested_in
-from spawner.errors import PortalError
 
 _BYTES_PER_MIB = 1024 * 1024
 
@@ -259,7 +259,7 @@ def make_overlay(kernel: Kernel) -> None:
         PackagesError: If the home cannot be written.
     """
     # By the kernel's own interpreter, which knows its version of Python and its folders.
-    argv = [str(kernel.python), "-I", "-m", "portal.packages.start", kernel.name, kernel.release]
+    argv = [str(kernel.python), "-I", "-m", "dsportal.packages.start", kernel.name, kernel.release]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise PackagesError(

@@ -7,13 +7,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import Any
 
+from dsportal.slurm.errors import OptionsError
+from dsportal.slurm.listing import job_options, new_mark
+from dsportal.slurm.units import parse_memory
 from spawner.client.command import Completed
 from spawner.client.visibility import level_argv, sees_all
-from spawner.errors import OptionsError, SlurmError, SlurmUnavailableError
+from spawner.errors import SlurmError, SlurmUnavailableError
 from spawner.slurm.associations import QOS_ARGV, USERS_ARGV, Associations
 from spawner.slurm.jobs import ENDS, JobEnd, JobKey, parse_sacct
-from spawner.slurm.listing import job_options, new_mark
-from spawner.slurm.units import parse_memory
 from spawner.slurm.usage import ALLOCATIONS, Allocation, parse_allocations
 
 _NO_ACCOUNTING = re.compile(

@@ -9,8 +9,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dsportal.slurm.no_answer import is_no_answer
 from spawner.errors import SlurmError, SlurmUnavailableError
-from spawner.slurm.no_answer import is_no_answer
 
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 

@@ -6,11 +6,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dsportal.diagnosis import explain_rejection
+from dsportal.slurm.no_answer import is_no_answer
 from spawner.client.command import make_error, run_command
-from spawner.diagnosis import explain_rejection
 from spawner.errors import JobRejectedError, SlurmError
 from spawner.metrics import timed_call
-from spawner.slurm.no_answer import is_no_answer
 
 # The launcher gives up on Slurm after 15 s by itself; only a hanging sudo takes longer.
 TIMEOUT_S = 25.0

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from dsportal.diagnosis.messages import Diagnosis, quote
 from spawner.defaults import DEFAULTS
-from spawner.diagnosis.messages import Diagnosis, quote
 from spawner.errors import PreflightError
 
 # "shared:scratch" is the check of the storage "scratch".

@@ -7,10 +7,10 @@ import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
+from dsportal.slurm.listing import Squeue
 from spawner.cache import Cache
 from spawner.errors import SlurmError
 from spawner.slurm.jobs import NAME_PREFIX
-from spawner.slurm.listing import Squeue
 
 # Id, priority, partitions, reason and name of a job.
 # Q is the integer priority; p would be a fraction of 1.

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from dsportal.slurm.listing import NO_SUCH_JOB, job_options, new_mark
+from dsportal.slurm.states import JobState, Phase
 from spawner.client import visibility
 from spawner.client.accounting import Accounting
 from spawner.client.command import PATH, Completed, query
@@ -32,9 +34,7 @@ from spawner.slurm.jobs import (
     parse_scontrol_job,
     parse_squeue,
 )
-from spawner.slurm.listing import NO_SUCH_JOB, job_options, new_mark
 from spawner.slurm.reservations import RESERVATIONS_ARGV, Reservation, parse_reservations
-from spawner.slurm.states import JobState, Phase
 
 _NO_PREFLIGHT = Preflight(home=OnFailure.OFF, server=OnFailure.OFF)
 

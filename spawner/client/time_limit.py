@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from dsportal.slurm.errors import OptionsError
+from dsportal.slurm.listing import NO_SUCH_JOB, Squeue, new_mark
+from dsportal.slurm.units import parse_time_left, parse_time_limit, parse_uid
 from spawner.client.command import PATH, Completed, query
 from spawner.client.launcher_client import LauncherClient
 from spawner.defaults import DEFAULTS
-from spawner.errors import ExtensionError, OptionsError, SlurmError
+from spawner.errors import ExtensionError, SlurmError
 from spawner.slurm.jobs import REASONS, JobKey, WaitingJob, parse_waiting
-from spawner.slurm.listing import NO_SUCH_JOB, Squeue, new_mark
-from spawner.slurm.units import parse_time_left, parse_time_limit, parse_uid
 
 # Id, user, uid, state, time limit, time left, end, partition, QOS, account, name and comment.
 LIMITS = Squeue("AuUTlLePqajk")

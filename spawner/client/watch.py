@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
+from dsportal.slurm.states import JobState, Phase
 from spawner.slurm.jobs import JobKey, JobRecord
-from spawner.slurm.states import JobState, Phase
 
 
 class Watch:

@@ -9,10 +9,10 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 
+from dsportal.slurm.states import Phase
 from spawner.client.watch import Watch, forget_news
 from spawner.errors import SlurmError, SlurmUnavailableError
 from spawner.slurm.jobs import JobEnd, JobKey, JobRecord, match_job
-from spawner.slurm.states import Phase
 
 ListJobs = Callable[[Sequence[int]], Awaitable[list[JobRecord]]]
 ReadEnds = Callable[[Sequence[JobKey]], Awaitable["dict[JobKey, JobEnd] | None"]]

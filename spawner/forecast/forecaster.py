@@ -9,13 +9,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from dsportal.diagnosis.messages import Diagnosis
+from dsportal.diagnosis.rejected import explain_rejection, said_by_slurm
+from dsportal.slurm.no_answer import is_no_answer
 from spawner.cache import Cache
-from spawner.diagnosis.messages import Diagnosis
-from spawner.diagnosis.rejected import explain_rejection, said_by_slurm
 from spawner.errors import JobRejectedError, SlurmError, SlurmUnavailableError
 from spawner.forecast.query import ForecastQuery
 from spawner.slurm.job_script import JobPlan
-from spawner.slurm.no_answer import is_no_answer
 
 # Since 25.11 the name of the cluster and a stray "a" can follow the time.
 _STARTS_AT = re.compile(

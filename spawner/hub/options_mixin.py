@@ -9,7 +9,7 @@ from batchspawner import SlurmSpawner
 from jupyterhub.apihandlers.users import UserServerAPIHandler
 from traitlets import default
 
-from spawner.errors import PortalError
+from dsportal.slurm.errors import PortalError
 from spawner.forecast.forecaster import Forecast
 from spawner.forecast.query import JOB_NAME, ForecastQuery, forecast_query
 from spawner.options.accounting_limits import AccountingLimits

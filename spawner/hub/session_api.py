@@ -19,7 +19,7 @@ from jupyterhub.apihandlers import APIHandler
 from jupyterhub.scopes import needs_scope
 from tornado.web import HTTPError
 
-from spawner.errors import PortalError
+from dsportal.slurm.errors import PortalError
 from spawner.hub.extend_session import describe_time, extend_session
 from spawner.hub.port_api import spawner_of_token
 from spawner.session.session_end import SessionEnd

@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+from dsportal.slurm.states import JobState
 from spawner.certificates import authority_fingerprint
 from spawner.hub.environment_mixin import EnvironmentMixin
 from spawner.session.progress import Progress
 from spawner.session.session import Session
 from spawner.session.session_job import SessionJob
 from spawner.slurm.jobs import JobRecord
-from spawner.slurm.states import JobState
 from spawner.unwritable_database import DatabaseLockedError
 
 # While another program holds the database.

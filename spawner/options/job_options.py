@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from spawner.amounts import count, format_duration
-from spawner.errors import OptionsError
+from dsportal.amounts import count, format_duration
+from dsportal.slurm.errors import OptionsError
 from spawner.options.limits import Limits
 from spawner.options.option_table import OPTIONS, plain_options
 from spawner.slurm.names import is_name

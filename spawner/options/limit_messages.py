@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spawner.amounts import count, format_duration
+from dsportal.amounts import count, format_duration
 from spawner.options.limits import Limits
 
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from spawner.amounts import count, format_duration
-from spawner.errors import OptionsError, SettingsError
+from dsportal.amounts import count, format_duration
+from dsportal.slurm.errors import OptionsError
+from spawner.errors import SettingsError
 from spawner.options.accounting_limits import AccountingLimits
 from spawner.options.job_options import JobOptions, most_gpus
 from spawner.options.limits import Limits

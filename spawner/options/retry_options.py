@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from spawner.diagnosis.ended import NEARLY_ALL
-from spawner.diagnosis.messages import count_gpus
-from spawner.errors import OptionsError
+from dsportal.diagnosis.ended import NEARLY_ALL
+from dsportal.diagnosis.messages import count_gpus
+from dsportal.slurm.errors import OptionsError
+from dsportal.slurm.states import JobState
 from spawner.options.job_options import JobOptions
 from spawner.slurm.jobs import JobEnd
-from spawner.slurm.states import JobState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

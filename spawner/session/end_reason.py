@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from dsportal.diagnosis import Situation, explain_end, explain_waiting, log_tail
+from dsportal.slurm.states import JobState, Phase
 from spawner.client.slurm import Slurm
-from spawner.diagnosis import Situation, explain_end, explain_waiting, log_tail
 from spawner.errors import JobEndedError, SlurmError
 from spawner.own_config import NEXT_STEP as CURE
 from spawner.own_config import blame
@@ -20,7 +21,6 @@ from spawner.session.progress import Progress
 from spawner.session.session import Session
 from spawner.session.session_end import SessionEnd
 from spawner.slurm.jobs import JobEnd, JobKey, JobRecord
-from spawner.slurm.states import JobState, Phase
 from spawner.taken_ports import NEXT_STEP, ended_for_ports, find_taken
 
 # A server reports its end when it starts to stop; slow kernels end after that.

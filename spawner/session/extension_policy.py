@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spawner.amounts import format_duration
+from dsportal.amounts import format_duration
 from spawner.errors import ExtensionError
 from spawner.slurm.jobs import WaitingJob
 

@@ -7,8 +7,9 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
 
-from spawner.diagnosis import Situation, explain_rejection
-from spawner.diagnosis.limit_reasons import Limit, find_limit
+from dsportal.diagnosis import Situation, explain_rejection
+from dsportal.diagnosis.limit_reasons import Limit, find_limit
+from dsportal.slurm.states import Phase
 from spawner.errors import JobRejectedError, SlurmError
 from spawner.session.cluster import Cluster
 from spawner.session.end_reason import describe_situation
@@ -16,7 +17,6 @@ from spawner.session.session import Session
 from spawner.slurm.associations import Associations
 from spawner.slurm.gpus_in_use import GpusInUse
 from spawner.slurm.jobs import JobRecord
-from spawner.slurm.states import Phase
 
 # Longer than a query to Slurm may take; a sentence without numbers is better than none.
 _LONGEST_WAIT_S = 10.0

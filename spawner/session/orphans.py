@@ -7,11 +7,11 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 
+from dsportal.slurm.states import Phase
 from spawner.client.slurm import Slurm
 from spawner.errors import SlurmError
 from spawner.session.session import read_session_id
 from spawner.slurm.jobs import JobKey, JobRecord
-from spawner.slurm.states import Phase
 
 
 async def _ignore(jobs: list[JobRecord], asked_at: float) -> None:

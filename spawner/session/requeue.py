@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dsportal.slurm.states import Phase
 from spawner.slurm.jobs import JobRecord
-from spawner.slurm.states import Phase
 
 
 class RunOfJob:

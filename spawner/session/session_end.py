@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from dsportal.slurm.states import JobState
 from spawner.errors import JobEndedError
 from spawner.slurm.jobs import JobEnd
-from spawner.slurm.states import JobState
 
 _STATE_KEY = "ending"
 _IDLE = "The session was stopped because it was idle for longer than this site allows."

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from dsportal.slurm.states import JobState, Phase
 from spawner.client.preflight import Preflight
 from spawner.client.watch import Watch
 from spawner.errors import SlurmError
@@ -26,7 +27,6 @@ from spawner.session.spawn_error import StartFailedError
 from spawner.session.submission import Submission
 from spawner.slurm.job_script import Job
 from spawner.slurm.jobs import JobRecord
-from spawner.slurm.states import JobState, Phase
 
 Probe = Callable[[str], Awaitable[object]]
 

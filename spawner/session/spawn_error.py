@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import html
 
-from spawner.errors import (
-    JobEndedError,
-    JobRejectedError,
-    OptionsError,
-    PortalError,
-    PreflightError,
-    SlurmUnavailableError,
-)
+from dsportal.slurm.errors import OptionsError, PortalError
+from spawner.errors import JobEndedError, JobRejectedError, PreflightError, SlurmUnavailableError
 from spawner.session.spawn_exception import SpawnException
 
 # Below the hub's prefix; for the user who is logged in.

@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Protocol
 
-from spawner.amounts import count
+from dsportal.amounts import count
+from dsportal.slurm.states import Phase
 from spawner.client.queue import QueuePlace
 from spawner.session.cluster import Cluster
 from spawner.session.end_reason import add_state_step
@@ -17,7 +18,6 @@ from spawner.session.limit_numbers import situation_of_wait
 from spawner.session.progress import Fact, Progress
 from spawner.session.session import Session
 from spawner.slurm.jobs import JobRecord
-from spawner.slurm.states import Phase
 
 EXPECTED_START = "Expected start"
 QUEUE_PLACE = "Place in the queue"

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from jupyterhub.utils import AnyTimeoutError, exponential_backoff
 from sqlalchemy.exc import SQLAlchemyError
 
+from dsportal.slurm.errors import PortalError
 from spawner.client.preflight import Preflight
-from spawner.errors import PortalError, SlurmError, SlurmUnavailableError
+from spawner.errors import SlurmError, SlurmUnavailableError
 from spawner.session.cluster import Cluster
 from spawner.session.log_adapter import SessionLogAdapter
 from spawner.session.progress import Progress

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from spawner.errors import OptionsError, SlurmError
+from dsportal.slurm.errors import OptionsError
+from dsportal.slurm.units import parse_time_limit
+from spawner.errors import SlurmError
 from spawner.slurm.tres import gpus_in_tres
-from spawner.slurm.units import parse_time_limit
 
 _USER_FIELDS = (
     *("User", "DefaultAccount", "Account", "Partition", "QOS", "DefaultQOS"),

@@ -6,11 +6,12 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 
-from spawner.errors import OptionsError, SlurmError
+from dsportal.slurm.errors import OptionsError
+from dsportal.slurm.units import parse_time_limit
+from spawner.errors import SlurmError
 from spawner.slurm.gres import UNTYPED, GpuCount, count_gpus
 from spawner.slurm.nodes import Node, parse_idle_gpus
 from spawner.slurm.resources import ResourcesPerGpu
-from spawner.slurm.units import parse_time_limit
 
 _FIELDS = (
     "PartitionName",

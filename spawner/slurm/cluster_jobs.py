@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spawner.slurm.states import Phase, parse_state
+from dsportal.slurm.states import Phase, parse_state
+from dsportal.slurm.units import parse_time_left
 from spawner.slurm.tres import gpus_in_tres
-from spawner.slurm.units import parse_time_left
 
 # No text of users', such as the job's name: Slurm allows no blank in the fields before the reason,
 # so the padding of squeue separates them.

@@ -7,10 +7,10 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dsportal.slurm.units import format_memory, format_walltime
 from spawner.errors import SettingsError
 from spawner.own_config import SWITCH
 from spawner.slurm.resources import Resources
-from spawner.slurm.units import format_memory, format_walltime
 
 # The signal that --signal sends; the session clock on the node waits for it.
 WARNING_SIGNAL = "USR1"

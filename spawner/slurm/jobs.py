@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from signal import SIGKILL
 
-from spawner.slurm.listing import LongSqueue, Sacct, Squeue
-from spawner.slurm.states import JobState, parse_cancelled_by, parse_state
-from spawner.slurm.units import parse_time_left
+from dsportal.slurm.listing import LongSqueue, Sacct, Squeue
+from dsportal.slurm.states import JobState, parse_cancelled_by, parse_state
+from dsportal.slurm.units import parse_time_left
 
 # Prefix of the names of sessions' jobs.
 NAME_PREFIX = "dsportal-"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dsportal.slurm.errors import OptionsError
 from spawner.defaults import DEFAULTS
-from spawner.errors import OptionsError, SettingsError
+from spawner.errors import SettingsError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

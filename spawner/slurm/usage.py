@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from dsportal.slurm.listing import Sacct
+from dsportal.slurm.states import JobState, parse_state
 from spawner.slurm.jobs import NAME_PREFIX
-from spawner.slurm.listing import Sacct
-from spawner.slurm.states import JobState, parse_state
 
 _FIELDS = ("Start", "End", "AllocTRES", "State", "JobName")
 ALLOCATIONS = Sacct(("JobIDRaw", *_FIELDS))

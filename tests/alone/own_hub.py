@@ -194,15 +194,10 @@ def queue(machine: Machine) -> list[list[str]]:
     return [line.split("|") for line in text.splitlines()]
 
 
-def built_wheel(folder: Path) -> Path:
-    """Build the wheel as a release does, and return its path."""
-    from deploy.environments.builder.package import copy_sources
+def built_wheels(folder: Path) -> list[Path]:
+    """Build the wheels as a release does, and return their paths."""
+    from deploy.environments.builder.package import build_wheels
     from deploy.environments.builder.plan import Plan
 
-    copy = copy_sources(Plan(), folder / "source")
-    python = Plan().environment("package") / "bin/python"
-    options = ("--no-deps", "--no-build-isolation", "--wheel-dir", str(folder))
-    words = [str(python), "-m", "pip", "wheel", "-q", *options, str(copy)]
-    subprocess.run(words, check=True, capture_output=True, timeout=300)
-    (wheel,) = folder.glob("*.whl")
-    return wheel
+    with (folder / "log").open("w") as log:
+        return build_wheels(Plan(), folder, log)

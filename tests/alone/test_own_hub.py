@@ -12,7 +12,7 @@ import pytest
 from tests.alone.own_hub import (
     ACCOUNT,
     OwnHub,
-    built_wheel,
+    built_wheels,
     install,
     make_account,
     make_environment,
@@ -44,23 +44,24 @@ def machine() -> Iterator[Machine]:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return built_wheel(tmp_path_factory.mktemp("wheel"))
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return built_wheels(tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="module", params=["5", "6"], ids=["jupyterhub5", "jupyterhub6"])
-def hub(request: pytest.FixtureRequest, machine: Machine, wheel: Path) -> Iterator[OwnHub]:
+def hub(request: pytest.FixtureRequest, machine: Machine, wheels: list[Path]) -> Iterator[OwnHub]:
     version = f"jupyterhub>={request.param},<{int(request.param) + 1}"
     folder = f"/srv/jupyterhub{request.param}"
     notebooks = f"{layout.SOFTWARE_DIR}/notebooks{request.param}"
-    copy = f"{layout.SOFTWARE_DIR}/{wheel.name}"
-    (machine.root / copy.lstrip("/")).write_bytes(wheel.read_bytes())
+    copies = {f"./{wheel.name}": f"{layout.SOFTWARE_DIR}/{wheel.name}" for wheel in wheels}
+    for wheel in wheels:
+        (machine.root / copies[f"./{wheel.name}"].lstrip("/")).write_bytes(wheel.read_bytes())
     make_environment(machine, f"{folder}/venv", version, "batchspawner")
     make_environment(machine, notebooks, version, "batchspawner", "jupyterlab", *OF_THE_SITE)
     values = {
         "/srv/jupyterhub": folder,
         "/shared/notebooks": notebooks,
-        "./data_scientist_portal-0.1.0-py3-none-any.whl": copy,
+        **copies,
         "users": layout.UNIX_GROUP,
         "gpu": "volta",
     }

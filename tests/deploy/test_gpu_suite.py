@@ -18,7 +18,7 @@ NEEDS_MORE = (
     "copies between host and GPU",
     "ranks on several nodes",
     "convolutions in INT8 (ResNet50)",
-    "TFRecord files through portal.data",
+    "TFRecord files through dsportal.data",
 )
 
 

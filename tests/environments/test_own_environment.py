@@ -7,12 +7,13 @@ import sys
 from pathlib import Path
 
 from deploy.environments.builder.process import clean_environment
+from tests.support.checkout import PYTHONPATH
 
 CHECKOUT = Path(__file__).parents[2]
 
 
 def test_a_user_makes_an_environment_from_the_ordinary_index(tmp_path: Path) -> None:
-    environ = clean_environment(HOME=str(tmp_path), PYTHONPATH=str(CHECKOUT))
+    environ = clean_environment(HOME=str(tmp_path), PYTHONPATH=PYTHONPATH)
     command = [sys.executable, "-m", "portal.cli", "environments"]
 
     made = subprocess.run(

@@ -11,6 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "portal/dsportal"))
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from deploy.one_machine import users

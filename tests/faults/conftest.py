@@ -17,6 +17,7 @@ from tests.faults.stage import Stage
 from tests.foreign.machine import CHECKOUT, Machine
 from tests.foreign.seed import add_layer, make_room
 from tests.suites import BIN_DIR, OUTPUT_DIR
+from tests.support.checkout import PYTHONPATH
 
 # Inside the machine, the file of results.
 RESULTS_VARIABLE = "DSPORTAL_FAULTS"
@@ -97,7 +98,7 @@ def n_nodes_for(n_sessions: int) -> int:
 
 def in_machine(machine: Machine, results: Path, *argv: str) -> list[str]:
     """Return what runs pytest in the machine."""
-    variables = (f"{RESULTS_VARIABLE}={results}", f"PYTHONPATH={CHECKOUT}")
+    variables = (f"{RESULTS_VARIABLE}={results}", f"PYTHONPATH={PYTHONPATH}")
     python = ("env", *variables, "PYTHONDONTWRITEBYTECODE=1", str(BIN_DIR / "python"))
     return machine.words(*python, "-m", "pytest", *argv)
 

@@ -26,7 +26,7 @@ TRAINED, TOLD = "TRAINED", "TOLD"
 # Each rank says where it is and how far; all end at the step at which one of them is told to.
 CELL = """\
 from pathlib import Path
-from portal.launch import LaunchError, run
+from dsportal import LaunchError, run
 
 def train(folder):
     import os, socket, time

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from deploy.environments.builder.plan import Plan
+from tests.support.checkout import PYTHONPATH
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -54,7 +55,7 @@ def run_gpu(argv: Sequence[str]) -> int:
         (package / "__init__.py").write_text(f"__path__ = [{tests!r}]\n")
         environ = {
             **os.environ,
-            "PYTHONPATH": f"{folder}:{CHECKOUT}",
+            "PYTHONPATH": f"{folder}:{PYTHONPATH}",
             "PYTHONDONTWRITEBYTECODE": "1",
         }
         cpu = ["--cpu"] if options.cpu else []

@@ -1,7 +1,7 @@
 """The same made-up photographs as single JPEG files and as shards of records, and readers of both.
 
 A shard is a file of records one after the other, as a TFRecord file is: here each has a head of
-its length and label. It needs nothing but PyTorch; `portal.data` writes and reads TFRecord files
+its length and label. It needs nothing but PyTorch; `dsportal.data` writes and reads TFRecord files
 where there is TensorFlow.
 """
 

@@ -66,7 +66,7 @@ def measure_input(bench: Bench) -> None:
 
 
 def _measure_tfrecords(bench: Bench) -> None:
-    what = "TFRecord files through portal.data"
+    what = "TFRecord files through dsportal.data"
     if find_spec("tensorflow") is None:
         bench.found.untried(what, "TensorFlow is not installed for this Python")
         return
@@ -82,7 +82,7 @@ def _measure_tfrecords(bench: Bench) -> None:
     for way, images_per_s in json.loads(done.stdout or "{}").items():
         bench.found.figure(
             f"tensorflow_{way.replace(' ', '_')}_images_per_s",
-            f"portal.data through TensorFlow: {WAYS[way]}, read, decoded and cut to 224 x 224, "
+            f"dsportal.data through TensorFlow: {WAYS[way]}, read, decoded and cut to 224 x 224, "
             "nothing trained; out of the page cache at the start",
             [images_per_s],
         )

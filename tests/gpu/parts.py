@@ -52,7 +52,7 @@ PARTS = (
     Part(name="card", title="the card and its programs", share=20, run=describe_card),
     Part(name="readings", title="nvidia-smi, NVML, idle policy", share=50, run=check_readings),
     Part(name="bandwidth", title="memory bandwidth", share=25, run=measure_bandwidth),
-    Part(name="ranks", title="ranks through portal.launch", share=60, run=check_ranks),
+    Part(name="ranks", title="ranks through dsportal", share=60, run=check_ranks),
     Part(name="int8", title="INT8 against floating point", share=60, run=measure_int8),
     Part(name="input", title="JPEG files against shards", share=70, run=measure_input),
     Part(name="batches", title="size of the batch", share=50, run=measure_batches),

@@ -11,8 +11,8 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
-from portal.launch import LaunchError, p2p, run
-from portal.launch.p2p import measure_links
+from dsportal import LaunchError, p2p, run
+from dsportal.gpu_links import measure_links
 from tests.gpu import rank_functions
 
 

@@ -1,4 +1,4 @@
-"""Ranks: torch DDP over NCCL through portal.launch, and the links between GPUs.
+"""Ranks: torch DDP over NCCL through dsportal, and the links between GPUs.
 
 The session is made up: the stand-in for srun of the launcher's own tests starts the ranks, so no
 Slurm is needed. Everything else is as in a notebook.
@@ -18,9 +18,10 @@ from typing import Any
 import torch
 
 from tests.gpu.bench import Bench
+from tests.support.checkout import PYTHONPATH
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-STAND_INS = CHECKOUT / "tests" / "programs" / "portal" / "launch"
+STAND_INS = CHECKOUT / "tests" / "programs" / "dsportal"
 QUEUE_COMMANDS = ("sbatch", "squeue", "scancel", "sacct", "scontrol")
 BATCH, SIDE = 256, 224
 TINY_BATCH, TINY_SIDE = 2, 32
@@ -79,7 +80,7 @@ def session_environment(folder: Path, *, n_gpus: int, is_gpu: bool) -> dict[str,
         **{name: value for name, value in os.environ.items() if not name.startswith(of_others)},
         "HOME": str(folder),
         "PATH": f"{programs}:{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
-        "PYTHONPATH": f"{modules}:{CHECKOUT}",
+        "PYTHONPATH": f"{modules}:{PYTHONPATH}",
         "PYTHONDONTWRITEBYTECODE": "1",
         "SLURM_JOB_ID": "77",
         "SLURM_CPUS_ON_NODE": str(len(os.sched_getaffinity(0))),
@@ -110,7 +111,7 @@ def _run_driver(bench: Bench, plan: dict[str, Any]) -> list[tuple[str, Any]]:
         check=False,
     )
     bench.found.check(
-        "A cell that starts ranks through portal.launch runs to its end",
+        "A cell that starts ranks through dsportal runs to its end",
         done.returncode == 0,
         (done.stdout + done.stderr)[-2000:] if done.returncode else "",
     )
@@ -150,7 +151,7 @@ def _judge_training(
     slowest = [max(seconds) for seconds in zip(*(rank["seconds"] for rank in ranks), strict=True)]
     bench.found.figure(
         f"ddp_{world}_ranks_resnet50_bf16_images_per_s",
-        f"ResNet50 through portal.launch: one step of a training with DistributedDataParallel over "
+        f"ResNet50 through dsportal: one step of a training with DistributedDataParallel over "
         f"{backend} on {world} ranks, each with {plan['batch']} images of {plan['side']} x "
         f"{plan['side']}, made up; BF16 by autocast, channels last; all ranks together",
         [world * plan["batch"] / step_s for step_s in slowest],

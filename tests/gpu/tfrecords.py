@@ -1,4 +1,4 @@
-"""`python -m tests.gpu.tfrecords JPEGS SHARDS SECONDS`: TFRecord files of `portal.data`, as JSON.
+"""`python -m tests.gpu.tfrecords JPEGS SHARDS SECONDS`: TFRecord files of `dsportal.data`, as JSON.
 
 A program of its own: TensorFlow and PyTorch would share the GPU in one process.
 """
@@ -19,8 +19,8 @@ WAYS = {
 def main(jpegs: str, shards: str, seconds: float) -> None:
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    from portal.data import write_shards
-    from portal.data.measure import Order, measure_all
+    from dsportal.data import write_shards
+    from dsportal.data.measure import Order, measure_all
 
     # What it prints on the way is not for who reads the figures.
     figures, sys.stdout = sys.stdout, sys.stderr

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import requests
 
 from tests.hub.private_slapd import BASE, PASSWORD, free_port
+from tests.support.checkout import PYTHONPATH
 from tests.support.eventually import eventually
 
 ROOT = Path(__file__).parents[2]
@@ -198,7 +199,7 @@ def running_hub_with(
     )
     hub.reset_cluster()
     environment |= os.environ | {
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": PYTHONPATH,
         "STAND_IN_CLUSTER": str(hub.cluster_path),
         "STAND_IN_PORT": str(server_port),
     }

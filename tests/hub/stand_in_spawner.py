@@ -21,7 +21,9 @@ from typing import Any
 from jupyterhub.spawner import SimpleLocalProcessSpawner
 from traitlets import Unicode, default
 
-from spawner.errors import JobEndedError, PortalError, SlurmUnavailableError
+from dsportal.slurm.errors import PortalError
+from dsportal.slurm.states import JobState
+from spawner.errors import JobEndedError, SlurmUnavailableError
 from spawner.forecast.accuracy import Accuracy
 from spawner.forecast.forecaster import Forecast
 from spawner.options.job_options import JobOptions
@@ -38,7 +40,6 @@ from spawner.slurm.catalog import Catalog
 from spawner.slurm.cluster_jobs import ClusterJob, parse_cluster_jobs
 from spawner.slurm.jobs import JobEnd, JobKey, JobRecord
 from spawner.slurm.reservations import Reservation
-from spawner.slurm.states import JobState
 from spawner.slurm.usage import Allocation
 from spawner.space import Space
 

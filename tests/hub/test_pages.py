@@ -17,8 +17,9 @@ import pytest
 import requests
 
 from portal.hub.pages.base import HUB_DIR
-from tests.hub.private_hub import ROOT, Browser, PrivateHub, node_line, running_hub
+from tests.hub.private_hub import Browser, PrivateHub, node_line, running_hub
 from tests.hub.private_slapd import PASSWORD, Authority, silent_server
+from tests.support.checkout import PYTHONPATH
 from tests.support.eventually import eventually
 
 
@@ -496,7 +497,7 @@ def test_a_wrong_settings_file_stops_the_hub_with_one_sentence(tmp_path: Path) -
 
     ended = subprocess.run(
         [sys.executable, "-m", "jupyterhub", "-f", HUB_DIR / "jupyterhub_config.py"],
-        env={"PORTAL_TOML": str(settings), "PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)},
+        env={"PORTAL_TOML": str(settings), "PATH": "/usr/bin:/bin", "PYTHONPATH": PYTHONPATH},
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -6,7 +6,8 @@ import os
 import subprocess
 import sys
 
-from tests.hub.private_hub import ROOT, Browser, PrivateHub
+from tests.hub.private_hub import Browser, PrivateHub
+from tests.support.checkout import PYTHONPATH
 
 
 def test_a_second_hub_ends_with_one_sentence_and_the_first_goes_on(hub: PrivateHub) -> None:
@@ -15,7 +16,7 @@ def test_a_second_hub_ends_with_one_sentence_and_the_first_goes_on(hub: PrivateH
     second = subprocess.run(
         [sys.executable, "-m", "jupyterhub", "-f", folder / "config.py"],
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | {"PYTHONPATH": PYTHONPATH},
         capture_output=True,
         text=True,
         timeout=60,

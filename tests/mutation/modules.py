@@ -29,7 +29,8 @@ class MutatedModule:
 
 def mirrored(path: str, *others: str, folder: str = "unit", environment: str = "") -> MutatedModule:
     """Return a module whose tests are where the module is, and `others` that test it, too."""
-    parent, _, name = path.rpartition("/")
+    # The project of `dsportal` holds one package, and its tests are below the name of that.
+    parent, _, name = path.removeprefix("portal/dsportal/").rpartition("/")
     return MutatedModule(path, (f"tests/{folder}/{parent}/test_{name}", *others), environment)
 
 
@@ -44,7 +45,7 @@ MODULES = (
         "spawner/client/command.py",
         (
             "tests/programs/spawner/client/test_command.py",
-            "tests/unit/spawner/slurm/test_no_answer.py",
+            "tests/unit/dsportal/slurm/test_no_answer.py",
         ),
     ),
     mirrored("spawner/options/job_options.py"),
@@ -58,16 +59,18 @@ MODULES = (
     mirrored("portal/hub/auth/login_queue.py"),
     mirrored("portal/hub/auth/account_status.py"),
     mirrored("portal/hub/admin/tokens.py"),
-    mirrored("portal/launch/rendezvous/store.py", folder="programs"),
-    mirrored("portal/launch/task/pickles.py"),
+    mirrored("portal/dsportal/dsportal/rendezvous/store.py", folder="programs"),
+    mirrored("portal/dsportal/dsportal/task/pickles.py"),
     mirrored(
-        "portal/launch/frameworks/horovod_optimizer.py",
+        "portal/dsportal/dsportal/frameworks/horovod_optimizer.py",
         folder="programs",
         environment="tensorflow",
     ),
-    mirrored("portal/data/shards.py", folder="programs", environment="tensorflow"),
+    mirrored(
+        "portal/dsportal/dsportal/data/shards.py", folder="programs", environment="tensorflow"
+    ),
     mirrored("portal/server/session/idle.py"),
     mirrored("portal/server/session/time_left.py"),
-    mirrored("portal/launch/probe.py"),
+    mirrored("portal/dsportal/dsportal/probe.py"),
 )
 BY_NAME = {module.name: module for module in MODULES}

@@ -194,23 +194,12 @@ def prepare(module: MutatedModule, folder: Path) -> None:
         shutil.copytree(CHECKOUT / name, folder / name, ignore=NOT_COPIED, symlinks=True)
     for name in COPIED_FILES:
         shutil.copy2(CHECKOUT / name, folder / name)
-    link_folders(folder)
     if module.environment:
         # The mutated module imports it; that environment has none.
         installed = Path(str(distribution("mutmut").locate_file("")))
         for path in installed.glob("mutmut*"):
             shutil.copytree(path, folder / "mutants" / path.name)
     stamp.write_text(fingerprint)
-
-
-def link_folders(folder: Path) -> None:
-    """Make the links to folders in mutmut's own copy of the packages, which lacks them."""
-    for package in PACKAGES:
-        for path in (folder / package).rglob("*"):
-            if path.is_symlink() and path.is_dir():
-                link = folder / "mutants" / path.relative_to(folder)
-                link.parent.mkdir(parents=True, exist_ok=True)
-                link.symlink_to(path.readlink())
 
 
 def fingerprint_of(module: MutatedModule) -> str:

@@ -38,8 +38,9 @@ NOTES = (
     "Each module is tested with its own tests only. mutmut changes the inside of functions, but "
     "neither decorated ones, such as properties, nor what stands outside of functions. Lines that "
     "only write to the log are left out.",
-    "`portal/data/shards.py` and `portal/launch/frameworks/horovod_optimizer.py` are run by their "
-    "tests with the TensorFlow, Keras and Horovod of the kernel, the latter on two ranks.",
+    "`portal/dsportal/dsportal/data/shards.py` and "
+    "`portal/dsportal/dsportal/frameworks/horovod_optimizer.py` are run by their tests with "
+    "the TensorFlow, Keras and Horovod of the kernel, the latter on two ranks.",
 )
 
 

@@ -17,6 +17,7 @@ import pytest
 from deploy.environments.builder.package_sources import SETTING
 from deploy.environments.builder.plan import Plan
 from tests.foreign.machine import CHECKOUT, Machine
+from tests.support.checkout import PYTHONPATH
 from tests.support.debian_root import CACHE_DIR, ensure_root
 
 ROOTS = CACHE_DIR / "platforms"
@@ -53,7 +54,7 @@ def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
 
 
 def words_for(*argv: str) -> tuple[str, ...]:
-    return ("env", ORDINARY_INDEX, f"PYTHONPATH={CHECKOUT}", *argv)
+    return ("env", ORDINARY_INDEX, f"PYTHONPATH={PYTHONPATH}", *argv)
 
 
 def run(machine: Machine, *argv: str) -> str:

@@ -63,7 +63,7 @@ ENTRY_POINTS = {
 # The wheel of dsportal, and what deploy/environments/build puts into the portal's own environments:
 # what JupyterLab shows there, with its sources, and the pictures of the guides.
 NOT_SHIPPED = (
-    *("portal/library/", "portal/hub/guides/images/"),
+    *("portal/dsportal/", "portal/hub/guides/images/"),
     *(f"portal/server/{name}/" for name in ("labextension", "labextension_src", "lab_settings")),
 )
 MOST_MB = 1.5
@@ -148,7 +148,7 @@ def test_every_file_of_a_package_is_in_the_wheel(wheel: zipfile.ZipFile, package
 @pytest.mark.parametrize(
     "pattern",
     [
-        "portal/data/slow_open.c",
+        "portal/dsportal/dsportal/data/slow_open.c",
         "portal/hub/templates/*.html",
         "portal/hub/templates/existing_hub/*.html",
         "notebook_templates/*/*.ipynb",

@@ -15,8 +15,8 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 
 from playwright.sync_api import BrowserContext, Page, Route, expect  # noqa: E402
 
-from portal.launch.task.folders import create_folder  # noqa: E402
-from portal.launch.task.plan import End, Plan  # noqa: E402
+from dsportal.task.folders import create_folder  # noqa: E402
+from dsportal.task.plan import End, Plan  # noqa: E402
 from tests.support.chromium import TIMEOUT_MS, log_in, start_chromium  # noqa: E402
 from tests.support.eventually import eventually  # noqa: E402
 from tests.support.kernels import ask  # noqa: E402

@@ -126,7 +126,7 @@ async def test_a_cell_finds_the_command_of_the_session(server: NotebookServer, k
 def test_a_shell_gets_the_python_of_a_kernel(tmp_path: Path, kernel: str) -> None:
     script = (
         f"source dsportal-activate {kernel} || exit 1\n"
-        "python -c 'import os, portal.launch, sys; print(sys.prefix, os.environ[sys.argv[1]])'"
+        "python -c 'import os, dsportal, sys; print(sys.prefix, os.environ[sys.argv[1]])'"
         " PORTAL_ENVIRONMENT\npip --version\ntype -P dsportal"
     )
     done = subprocess.run(

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from tests.support.notebook_server import CHECKOUT
+from tests.support.checkout import PYTHONPATH
 
 SERVER_PYTHON = "/opt/data-scientist-portal/environments/server/bin/python"
 # A notebook of three cells; a guest inserts into the second one, whose text is not ASCII.
@@ -57,7 +57,7 @@ def test_each_position_is_found_as_javascript_counts_or_left_out() -> None:
         pytest.skip(f"{SERVER_PYTHON} is not there; deploy/environments/build makes it")
     done = subprocess.run(
         [SERVER_PYTHON, "-c", PROGRAM],
-        env={"PYTHONPATH": str(CHECKOUT), "LANG": "C.UTF-8"},
+        env={"PYTHONPATH": PYTHONPATH, "LANG": "C.UTF-8"},
         capture_output=True,
         text=True,
         timeout=60,

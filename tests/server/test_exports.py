@@ -12,7 +12,8 @@ import pytest
 import requests
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from tests.support.notebook_server import CHECKOUT, NotebookServer
+from tests.support.checkout import PYTHONPATH
+from tests.support.notebook_server import NotebookServer
 
 SERVER = Path("/opt/data-scientist-portal/environments/server/bin/python")
 TEXT = """\
@@ -99,7 +100,7 @@ def test_a_pdf_holds_what_paper_can_show(tmp_path: Path) -> None:
     subprocess.run(
         [SERVER, "-c", code],
         cwd=tmp_path,
-        env={"PYTHONPATH": str(CHECKOUT)},
+        env={"PYTHONPATH": PYTHONPATH},
         check=True,
         timeout=120,
     )

@@ -16,6 +16,7 @@ import pytest
 from portal.environments.command import FIRST_IN_PATH
 from portal.environments.registry import OWN_PATH
 from tests.support.bare_image import docker_archive, tar_of, write_bare_archive, write_wheels
+from tests.support.checkout import PYTHONPATH
 from tests.support.eventually import eventually
 from tests.support.kernels import offered, run_cell
 from tests.support.notebook_server import CHECKOUT, NotebookServer
@@ -67,7 +68,7 @@ def add(server: NotebookServer, *words: str, **environ: str) -> subprocess.Compl
             "PATH": "/usr/bin:/bin",
             "HOME": str(server.root),
             "TMPDIR": str(server.tmp_dir),
-            "PYTHONPATH": str(CHECKOUT),
+            "PYTHONPATH": PYTHONPATH,
             "PORTAL_GPUS_SIMULATED": "1",
             # Nothing comes from the network, on no machine.
             "PIP_CONFIG_FILE": os.devnull,
@@ -96,7 +97,7 @@ async def test_a_cell_runs_in_an_image_that_the_user_made(server: NotebookServer
     eventually(lambda: offered(server).get("own-mine") == "My image", timeout_s=60)
     printed = (await run_cell(server, "own-mine", IN_THE_IMAGE)).split()
 
-    library = f"{CHECKOUT}/portal/library"
+    library = f"{CHECKOUT}/portal/dsportal"
     assert printed == [
         *("False", "/usr/bin/python3", str(server.root.stat().st_uid), "0,2"),
         *(f"{library}/dsportal", f"{library}/{FIRST_IN_PATH}:{CHECKOUT}:{library}"),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.packages.overlay import find_overlay, this_environment
+from dsportal.packages.overlay import find_overlay, this_environment
 from tests.support.eventually import eventually
 from tests.support.kernels import ask, offered, run_cell
 from tests.support.notebook_server import NotebookServer, descendants

@@ -27,7 +27,8 @@ mount --bind "$2" "$1/portal"
 mount -t proc proc "$1/proc"
 mount -t tmpfs tmpfs "$1/run"
 mount -t tmpfs tmpfs "$1/dev/shm" 2>/dev/null || true
-exec chroot "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 PYTHONPATH=/portal \\
+exec chroot "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \\
+    PYTHONPATH=/portal:/portal/portal/dsportal \\
     python3 -B /portal/tests/slurm_versions/inside.py -c /portal/pyproject.toml \\
     --rootdir=/portal --junitxml=/tmp/contract.xml
 """

@@ -18,7 +18,7 @@ from portal.environments.command import FIRST_IN_PATH
 from tests.support.eventually import eventually
 
 CHECKOUT = Path(__file__).parents[2]
-FIRST = CHECKOUT / "portal/library" / FIRST_IN_PATH
+FIRST = CHECKOUT / "portal/dsportal" / FIRST_IN_PATH
 TIMEOUT_S = 60
 # The adapter leaves its parents, but keeps their variables.
 _MARK = "DSPORTAL_TEST_DEBUGGER"

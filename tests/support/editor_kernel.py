@@ -11,8 +11,8 @@ from typing import Any
 import psutil
 from jupyter_client import BlockingKernelClient, KernelManager
 
+from dsportal.start.kernel_ports import FORWARDER
 from portal.environments.command import PYTHON_START
-from portal.environments.start.kernel_ports import FORWARDER
 from tests.support.eventually import eventually
 
 TIMEOUT_S = 60

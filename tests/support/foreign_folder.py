@@ -5,9 +5,10 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+from tests.support.checkout import PYTHONPATH
 from tests.support.eventually import eventually
 from tests.support.kernels import offered, run_cells
-from tests.support.notebook_server import CHECKOUT, NotebookServer
+from tests.support.notebook_server import NotebookServer
 
 R = "/usr/bin/R"
 # What a kernel may import before there is a cell, or Python itself.
@@ -62,7 +63,7 @@ def start_server(
         "JUPYTER_NO_CONFIG": "1",
         "JUPYTER_PATH": str(kernels),
         # What the start file of many a shell makes of a variable that was empty before.
-        "PYTHONPATH": f":{CHECKOUT}",
+        "PYTHONPATH": f":{PYTHONPATH}",
         **environ,
     }
     return NotebookServer(folder, tensorboard_python, environ=variables)

@@ -11,6 +11,8 @@ import re
 
 import pytest
 
+# A file of the package in a traceback, wherever the package lies.
+FRAME = re.compile(r"dsportal/(?:launch|notebook|task|worker)/\w+\.py")
 CASES = (
     *("results", "one_rank", "show_all", "logs", "crash", "killed", "interrupt", "interrupt_deaf"),
     *("exit", "killed_while_saving"),
@@ -96,7 +98,7 @@ def test_the_cell_shows_the_traceback_of_the_rank_and_not_of_this_package(sessio
     cell = session.run_case("crash").value["cell"]
 
     assert "no such label: 11" in cell
-    assert "/dsportal/" not in cell
+    assert not FRAME.search(cell)
 
 
 def test_a_rank_that_is_killed_is_named_with_its_last_words(session):
@@ -202,7 +204,7 @@ def test_an_error_in_the_cell_of_the_magic_shows_its_line(session):
 
     assert "ZeroDivisionError" in text
     assert "1 / zero" in text
-    assert "/dsportal/" not in text
+    assert not FRAME.search(text)
 
 
 def test_a_cell_that_is_no_plain_python_is_refused_before_ranks_start(session):

@@ -14,6 +14,7 @@ from typing import Any
 import requests
 
 from portal.hub.session_environment import EXTENSIONS_OFF
+from tests.support.checkout import PYTHONPATH
 from tests.support.eventually import eventually
 
 CHECKOUT = Path(__file__).parents[2]
@@ -51,7 +52,7 @@ class NotebookServer:
             "HOME": str(self.root),
             "LANG": "C.UTF-8",
             "SLURM_TMPDIR": str(self.tmp_dir),
-            "PYTHONPATH": str(CHECKOUT),
+            "PYTHONPATH": PYTHONPATH,
             "PYTHONFAULTHANDLER": "1",
             "JUPYTERHUB_API_TOKEN": "secret-of-the-session",
             **environ,

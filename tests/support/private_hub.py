@@ -15,6 +15,7 @@ from typing import Any
 
 import requests
 
+from tests.support.checkout import CHECKOUT, LIBRARY
 from tests.support.eventually import eventually
 
 ENVIRONMENTS = Path("/opt/data-scientist-portal/environments")
@@ -23,7 +24,6 @@ PROXY = Path("/opt/data-scientist-portal/proxy/bin/configurable-http-proxy")
 SHARED_DIR = Path("/opt/data-scientist-portal")
 ACCOUNT = "dsportal"
 ADDRESS = "10.77.0.1"
-CHECKOUT = Path(__file__).parents[2]
 ANSWER_TIMEOUT_S = 60
 
 # Answers as jupyterhub-singleuser does, and starts in a tenth of the time.
@@ -106,7 +106,8 @@ class PrivateHub:
         self.folder = Path(tempfile.mkdtemp(prefix="private-hub-", dir="/tmp"))
         self.shared = Path(tempfile.mkdtemp(prefix="private-hub-", dir=SHARED_DIR))
         self.shared.chmod(0o755)
-        shutil.copytree(CHECKOUT / "spawner", self.shared / "package" / "spawner")
+        for package in (CHECKOUT / "spawner", LIBRARY / "dsportal"):
+            shutil.copytree(package, self.shared / "package" / package.name)
         shutil.chown(self.folder, ACCOUNT)
         self.python_path = str(self.shared / "package")
         self.token = secrets.token_hex(16)

@@ -36,7 +36,7 @@ def prediction_errors() -> list[tuple[Study, int, float]]:
     Returns:
         The study, the number of GPUs and the error in percent.
     """
-    from portal.launch.scaling.step_time import Point, fit_step_time
+    from dsportal.scaling.step_time import Point, fit_step_time
 
     errors = []
     for study in STUDIES:

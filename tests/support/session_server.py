@@ -14,6 +14,7 @@ from typing import Any
 import requests
 
 from tests.benchmarks.session.stand_in_hub import PREFIX, TOKEN, USER, running_hub
+from tests.support.checkout import PYTHONPATH
 
 CHECKOUT = Path(__file__).parents[2]
 TIMEOUT_S = 120
@@ -48,7 +49,7 @@ def session_server(
             "HOME": str(home),
             "USER": USER,
             "LANG": "C.UTF-8",
-            "PYTHONPATH": str(CHECKOUT),
+            "PYTHONPATH": PYTHONPATH,
             "TMPDIR": str(tmp),
             "SLURM_TMPDIR": str(tmp),
             "JUPYTERHUB_API_TOKEN": TOKEN,

@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 import pytest
 
+from dsportal.slurm.states import JobState, Phase
 from spawner.client.slurm import Slurm
 from spawner.errors import JobRejectedError, SlurmError, SlurmUnavailableError
 from spawner.slurm.job_script import Job
 from spawner.slurm.jobs import JobEnd, JobKey
-from spawner.slurm.states import JobState, Phase
 from tests.support.eventually import eventually_async
 
 START_TIMEOUT_S = 30

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from deploy.environments.builder.plan import Plan
+from tests.support.checkout import PYTHONPATH
 from tests.support.outcomes import read_outcomes
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -38,7 +39,7 @@ class TensorFlowCases:
         self, program: Path, names: Sequence[str], environ: Mapping[str, str], working_dir: Path
     ) -> None:
         self._argv = [str(PYTHON), str(program), *names]
-        self._environ = {"PATH": "/usr/bin:/bin", **environ, "PYTHONPATH": str(CHECKOUT)}
+        self._environ = {"PATH": "/usr/bin:/bin", **environ, "PYTHONPATH": PYTHONPATH}
         if "__mutmut_" in os.environ.get(MUTANT, ""):
             self._environ[MUTANT] = os.environ[MUTANT]
         self._working_dir = working_dir

@@ -187,7 +187,7 @@ def case_limit():
 
 def case_links():
     """p2p() on simulated GPUs; the same messages between CPUs if the GPUs are real."""
-    from dsportal.p2p import Links, measure_links, p2p
+    from dsportal.gpu_links import Links, measure_links, p2p
 
     if os.environ.get("PORTAL_GPUS_SIMULATED") == "1":
         links = p2p(gpus=2)

@@ -16,20 +16,28 @@ CHECKOUT = Path(__file__).parents[2]
 PACKAGES = ("spawner", "portal", "notebook_templates")
 FRAMEWORKS = ("tensorflow", "keras", "horovod", "torch", "mxnet", "tensorboard")
 
+DSPORTAL = "portal/dsportal/dsportal"
+# What starts and follows runs: no program of the portal but `dsportal job` and kernels need it.
+RUNS = (
+    *("dsportal.data", "dsportal.frameworks", "dsportal.launch", "dsportal.notebook"),
+    *("dsportal.rendezvous", "dsportal.scaling", "dsportal.task", "dsportal.worker"),
+)
+# What runs in a kernel, and only there.
+KERNELS = ("dsportal.packages", "dsportal.start")
+
 # A part, and what it must not import.
 FORBIDDEN = {
-    "spawner": ("portal", "notebook_templates", "deploy", "tests", *FRAMEWORKS),
+    "spawner": ("portal", "notebook_templates", "deploy", "tests", *FRAMEWORKS, *RUNS, *KERNELS),
     "portal": ("deploy", "tests"),
-    "portal/hub": ("portal.server", "portal.launch", "notebook_templates", *FRAMEWORKS),
-    "portal/server": ("portal.hub", "portal.launch", "batchspawner", "tensorflow", "keras"),
-    "portal/environments": ("portal.hub", "portal.server", "portal.launch", "jupyter_server"),
+    "portal/hub": ("portal.server", "notebook_templates", *FRAMEWORKS, *RUNS, *KERNELS),
+    "portal/server": ("portal.hub", "batchspawner", "tensorflow", "keras", *RUNS),
+    "portal/environments": ("portal.hub", "portal.server", "jupyter_server", *RUNS),
     # On a laptop there is only Python.
-    "portal/laptop": ("spawner", "portal.hub", "portal.server", "portal.launch", "tornado"),
-    "portal/packages": ("portal.hub", "portal.server", "portal.launch", "jupyter_server"),
-    "portal/launch": ("portal.hub", "portal.server", "jupyterhub", "jupyter_server"),
-    "portal/data": ("portal.hub", "portal.server", "portal.launch", "spawner", "jupyter_server"),
+    "portal/laptop": ("spawner", "portal.hub", "portal.server", "dsportal", "tornado"),
+    "portal/packages": ("portal.hub", "portal.server", "jupyter_server", *RUNS),
+    DSPORTAL: ("portal", "spawner", "notebook_templates", "jupyterhub", "jupyter_server"),
     "notebook_templates": ("portal.hub", "portal.server", "spawner", "deploy", "tests"),
-    "deploy/environments": ("tests", "spawner", "portal", "notebook_templates"),
+    "deploy/environments": ("tests", "spawner", "portal", "dsportal", "notebook_templates"),
     "deploy/common": ("tests", "deploy.one_machine", "deploy.site"),
     "deploy/one_machine": ("tests", "deploy.site"),
     "deploy/site": ("tests", "deploy.one_machine"),
@@ -41,12 +49,11 @@ EXCEPTED = {"spawner/__init__.py": "portal.hub.existing_hub"}
 ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
     "spawner": {
         "slurm": (),
-        "diagnosis": ("slurm",),
-        "client": ("slurm", "diagnosis"),
-        "options": ("slurm", "diagnosis", "client"),
-        "forecast": ("slurm", "diagnosis", "options"),
-        "session": ("slurm", "diagnosis", "client", "options", "forecast"),
-        "hub": ("slurm", "diagnosis", "client", "options", "forecast", "session"),
+        "client": ("slurm",),
+        "options": ("slurm", "client"),
+        "forecast": ("slurm", "options"),
+        "session": ("slurm", "client", "options", "forecast"),
+        "hub": ("slurm", "client", "options", "forecast", "session"),
         "node": (),
         "programs": (),
     },
@@ -87,26 +94,27 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "viewers": ("base",),
         "web_tools": ("base",),
     },
-    "portal/launch": {
+    DSPORTAL: {
+        "slurm": (),
+        "diagnosis": ("slurm",),
+        "start": (),
+        "packages": (),
+        "data": (),
         "task": (),
         "rendezvous": ("task",),
-        "slurm_words": (),
-        "data": (),
-        "slurm": ("task", "slurm_words"),
+        "launch": ("task", "slurm", "diagnosis"),
         "worker": ("task", "rendezvous"),
         "frameworks": ("worker",),
-        "notebook": ("task", "rendezvous", "slurm_words", "slurm", "worker"),
-        "scaling": ("rendezvous", "slurm"),
+        "notebook": ("task", "rendezvous", "slurm", "launch", "worker"),
+        "scaling": ("rendezvous", "launch"),
     },
     "portal/site": {"checks": (), "commands": ()},
 }
-# What `dsportal` may import, which is portal.launch with portal.data: it runs in any environment.
-OF_A_FRAMEWORK = {
+# What `dsportal` may import besides the standard library: it runs in any environment.
+OF_A_KERNEL = {
     *("tensorflow", "keras", "horovod", "torch"),
-    *("numpy", "cloudpickle", "IPython", "portal", "dsportal"),
+    *("numpy", "cloudpickle", "IPython", "ipykernel", "zmq", "dsportal"),
 }
-# What the wheel of the portal has in front of its modules of `dsportal`.
-OLD_NAMES = {"portal/launch/__init__.py", "portal/data/__init__.py"}
 
 
 def imports(nodes: Iterable[ast.AST], package: str) -> Iterator[str]:
@@ -129,7 +137,8 @@ def at_run_time(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def package_of(path: Path) -> str:
-    return ".".join(path.relative_to(CHECKOUT).parent.parts)
+    parts = path.relative_to(CHECKOUT).parent.parts
+    return ".".join(parts[2:] if path.is_relative_to(CHECKOUT / DSPORTAL) else parts)
 
 
 def modules(folder: str) -> list[Path]:
@@ -185,7 +194,7 @@ def test_a_room_imports_only_the_rooms_below_it(part: str) -> None:
     for room, below in ROOMS[part].items():
         for path in modules(f"{part}/{room}"):
             for name in sorted(run_time_imports_of(path)):
-                words = name.removeprefix(part.replace("/", ".") + ".").split(".")
+                words = name.removeprefix(package_of(CHECKOUT / part / "x.py") + ".").split(".")
                 if words[0] in ROOMS[part] and words[0] not in {room, *below}:
                     wrong.append(f"{path.relative_to(CHECKOUT)} imports {name}")
 
@@ -201,48 +210,23 @@ def test_each_room_is_listed_and_says_what_belongs_there(part: str) -> None:
     assert silent == []
 
 
-@pytest.mark.parametrize("part", ["portal/launch", "portal/data"])
-def test_training_needs_nothing_but_its_framework(part: str) -> None:
+def test_what_runs_in_kernels_needs_nothing_but_python_and_its_framework() -> None:
     roots = {
-        name.partition(".")[0]
-        for path in modules(part)
-        for name in imports(at_run_time(tree_of(path)), "dsportal.a.b.c")
+        name.partition(".")[0] for path in modules(DSPORTAL) for name in run_time_imports_of(path)
     }
 
-    assert roots - OF_A_FRAMEWORK - sys.stdlib_module_names == set()
+    assert roots - OF_A_KERNEL - sys.stdlib_module_names == set()
 
 
-@pytest.mark.parametrize("part", ["portal/launch", "portal/data"])
-def test_what_users_import_works_under_each_of_its_names(part: str) -> None:
-    """Write "from ..errors import ..." there: a kernel has no package `portal`, but `dsportal`."""
-    absolute = [
-        f"{path.relative_to(CHECKOUT)}: {ast.unparse(node)}"
-        for path in modules(part)
-        for node in at_run_time(tree_of(path))
-        if isinstance(node, (ast.Import, ast.ImportFrom))
-        and not getattr(node, "level", 0)
-        and str(path.relative_to(CHECKOUT)) not in OLD_NAMES
-        for name in [getattr(node, "module", None) or node.names[0].name]
-        if name.partition(".")[0] in {"portal", "spawner", "dsportal"}
-    ]
+@pytest.mark.parametrize("room", ["slurm", "diagnosis", "packages"])
+def test_what_hub_and_kernels_share_needs_only_the_standard_library(room: str) -> None:
+    roots = {
+        name.partition(".")[0]
+        for path in modules(f"{DSPORTAL}/{room}")
+        for name in run_time_imports_of(path)
+    }
 
-    assert absolute == []
-
-
-def test_slurms_words_need_only_the_standard_library() -> None:
-    seen: set[str] = set()
-    waiting = {str(path) for path in modules("spawner/diagnosis")}
-    waiting.add(f"{CHECKOUT}/spawner/slurm/listing.py")
-    roots: set[str] = set()
-    while waiting:
-        path = Path(waiting.pop())
-        seen.add(str(path))
-        for name in run_time_imports_of(path):
-            file = CHECKOUT / f"{name.replace('.', '/')}.py"
-            roots.add(name.partition(".")[0])
-            waiting |= {str(file)} - seen if file.is_file() else set()
-
-    assert roots - sys.stdlib_module_names <= {"spawner"}
+    assert roots - sys.stdlib_module_names <= {"dsportal"}
 
 
 PROGRAMS = [
@@ -268,15 +252,6 @@ def test_nothing_imports_a_program_that_sudo_starts() -> None:
     ]
 
     assert wrong == []
-
-
-@pytest.mark.parametrize(
-    "name", ["start", "note", "overlay", "pip", "pip_magic", "renewal", "installed"]
-)
-def test_what_runs_before_a_kernel_needs_only_the_standard_library(name: str) -> None:
-    roots = {one.partition(".")[0] for one in imports_of(CHECKOUT / f"portal/packages/{name}.py")}
-
-    assert roots - sys.stdlib_module_names <= {"portal"}
 
 
 def test_nothing_is_imported_from_a_folder_that_is_not_installed() -> None:

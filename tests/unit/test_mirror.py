@@ -10,6 +10,8 @@ from pathlib import Path
 
 TESTS_DIR = Path(__file__).parents[1]
 CHECKOUT = TESTS_DIR.parent
+# The folder of each package; that of `dsportal` is a project of its own.
+HOMES = {"dsportal": CHECKOUT / "portal/dsportal"}
 # Tests of no single module, and what they are about.
 OF_SEVERAL = {
     "unit/test_docstrings.py": "a rule for all modules",
@@ -37,7 +39,8 @@ TESTS = sorted(
 
 def is_of_a_module(test: str) -> bool:
     """Whether the test file has the place and the name of a module, a program or a folder."""
-    path = CHECKOUT.joinpath(*Path(test).parts[1:])
+    parts = Path(test).parts[1:]
+    path = HOMES.get(parts[0], CHECKOUT).joinpath(*parts)
     tested = path.with_name(path.stem.removeprefix("test_"))
     return tested.exists() or tested.with_suffix(".py").is_file()
 
@@ -55,17 +58,22 @@ def test_only_files_of_several_modules_are_excepted() -> None:
 
 
 def modules() -> dict[str, Path]:
-    """Return the modules of the product with code in them; links are other names of the same."""
+    """Return the modules of the product with code in them."""
     folders = (CHECKOUT / name for name in ("spawner", "portal", "deploy"))
     found = (path for folder in folders for path in folder.rglob("*.py"))
     return {
-        ".".join(path.relative_to(CHECKOUT).with_suffix("").parts): path
+        ".".join(in_package(path).with_suffix("").parts): path
         for path in found
         if path.name != "__init__.py"
-        and path.resolve() == path
         # Of whoever builds the labextension in this checkout.
         and "node_modules" not in path.parts
     }
+
+
+def in_package(path: Path) -> Path:
+    """Return a module's path from the folder that its package is in."""
+    homes = (home for home in HOMES.values() if path.is_relative_to(home))
+    return path.relative_to(next(homes, CHECKOUT))
 
 
 def imported_by_tests() -> set[str]:
@@ -83,7 +91,7 @@ def imported_by_tests() -> set[str]:
 
 
 def has_own_file(path: Path) -> bool:
-    mirrored = path.relative_to(CHECKOUT)
+    mirrored = in_package(path)
     names = (f"test_{path.name}", f"test_{path.parent.name}.py")
     return any(
         (TESTS_DIR / suite / place / name).exists()

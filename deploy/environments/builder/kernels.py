@@ -72,7 +72,7 @@ def python_spec(
         "argv": [
             f"{env_dir}/bin/python",
             # -I: a module in the notebook's folder must not replace one of these.
-            *("-I", "-m", "portal.packages.start", name, release, "--"),
+            *("-I", "-m", "dsportal.packages.start", name, release, "--"),
             # The debugger cannot stop in frozen modules; ipykernel's own spec has this, too.
             "-Xfrozen_modules=off",
             "-c",
@@ -145,7 +145,7 @@ def install_mxnet(plan: Plan) -> None:
 
 def python_start(plan: Plan) -> list[Path]:
     """Return the files that a Python kernel is started with: one text, as in every session."""
-    return [plan.source_dir / "portal/environments/start" / name for name in _START_FILES]
+    return [plan.source_dir / "portal/dsportal/dsportal/start" / name for name in _START_FILES]
 
 
 def _start(plan: Plan) -> str:

@@ -21,13 +21,12 @@ TEMPLATES = "notebook_templates"
 LABEXTENSION = "data-scientist-portal"
 # The commands of sessions that are scripts.
 SCRIPTS = {"dsportal-activate": "activate.sh", "python": "program.sh"}
-INHERITED = "portal/launch/task/inherited.py"
+INHERITED = "dsportal/task/inherited.py"
 SLURM_PROGRAMS = ("salloc", "sbatch", "srun")
 # Of the console scripts of setup.cfg; a session's server is started by its own first line.
 COMMANDS = ("dsportal", "dsportal-user")
 LIBRARY = "dsportal"
-LIBRARY_SOURCE = "portal/library"
-PYTHON_START = "portal/environments/start"
+LIBRARY_SOURCE = "portal/dsportal"
 ENVIRONMENTS = ("hub", "server", "tensorboard", "tensorflow", "pytorch", "mxnet")
 # One line, since each line of such a file runs by itself. A user's PYTHONPATH may hold another
 # package of our name, which must not make every start of Python complain.
@@ -131,14 +130,13 @@ def offer_pictures(plan: Plan) -> None:
 def offer_library(server: Path) -> None:
     """Create the folder that every kernel of a session imports `dsportal` from.
 
-    It holds no other package, and the files that Python is started with.
+    It holds no other package.
     """
     new = server / "library.new"
     shutil.rmtree(new, ignore_errors=True)
-    for source, name in ((LIBRARY, LIBRARY), (PYTHON_START, "python_start")):
-        (installed,) = server.glob(f"lib/python3*/site-packages/{source}")
-        # A copy, since an image gets this folder alone; compiled files would be for one Python.
-        shutil.copytree(installed, new / name, ignore=shutil.ignore_patterns("__pycache__"))
+    (installed,) = server.glob(f"lib/python3*/site-packages/{LIBRARY}")
+    # A copy, since an image gets this folder alone; compiled files would be for one Python.
+    shutil.copytree(installed, new / LIBRARY, ignore=shutil.ignore_patterns("__pycache__"))
     replace_folder(server / "library", new)
 
 
@@ -173,10 +171,4 @@ def copy_sources(plan: Plan, copy: Path) -> Path:
             target = copy / file.relative_to(plan.source_dir)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file, target)
-        for path in source.rglob("*"):
-            # The modules of `dsportal`; source_files() follows links to files only.
-            if path.is_symlink() and path.is_dir() and "node_modules" not in path.parts:
-                link = copy / path.relative_to(plan.source_dir)
-                link.parent.mkdir(parents=True, exist_ok=True)
-                link.symlink_to(path.readlink())
     return copy

@@ -22,13 +22,13 @@ from jupyterhub.apihandlers import APIHandler
 from jupyterhub.scopes import needs_scope
 from tornado.web import HTTPError
 
+from dsportal.slurm.errors import PortalError
 from portal.hub.admin.visits import request_address
 from portal.hub.messages.drain import Drain, shared_drain
 from portal.hub.messages.stop_notices import MOST_CHARACTERS, shared_notices
 from portal.hub.pages.stop_handler import stop_session
 from portal.hub.pages.suspension import is_suspended
 from spawner import __version__
-from spawner.errors import PortalError
 from spawner.session.cluster import Cluster, find_cluster
 from spawner.unwritable_database import has_room
 

@@ -17,6 +17,7 @@ from sqlalchemy import func
 from sqlalchemy.orm import object_session
 from traitlets import Integer, List, Set, Unicode
 
+from dsportal.amounts import format_wait
 from portal.hub.auth.account_status import AccountStatus, AccountStatusCache, LoginPermission
 from portal.hub.auth.client_address import client_address, parse_networks
 from portal.hub.auth.credentials import Credentials, LoginError, refuse_name
@@ -26,7 +27,6 @@ from portal.hub.auth.login_throttle import LoginAttempt, LoginThrottle, Outcome
 from portal.hub.auth.unix_accounts import read_account
 from portal.hub.settings.hub import HubSettings
 from portal.hub.settings.schema import default
-from spawner.amounts import format_wait
 
 T = TypeVar("T")
 

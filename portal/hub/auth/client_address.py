@@ -10,7 +10,7 @@ from typing import Any
 
 from tornado.httputil import HTTPServerRequest
 
-from portal.socket_owner import Address, End, socket_owner
+from dsportal.socket_owner import Address, End, socket_owner
 
 Network = IPv4Network | IPv6Network
 UNKNOWN = "unknown"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from spawner.errors import OptionsError
+from dsportal.slurm.errors import OptionsError
 from spawner.options.job_options import JobOptions, offered_gpu_types
 from spawner.options.limits import Limits
 from spawner.options.option_table import OPTIONS

@@ -6,9 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from dsportal.amounts import (
+    SECONDS_PER_HOUR,
+    format_duration,
+    format_option_hours,
+    format_time_left,
+)
 from portal.hub.form.gpu_choices import distinct_nodes
 from portal.hub.formatting import format_clock
-from spawner.amounts import SECONDS_PER_HOUR, format_duration, format_option_hours, format_time_left
 from spawner.options.job_options import JobOptions, offered_gpu_types
 from spawner.options.limit_messages import OwnedLimits
 from spawner.options.limits import Limits

@@ -7,8 +7,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
+from dsportal.slurm.errors import PortalError
 from portal.hub.form.gpu_choices import Choice, GpuChoices
-from spawner.errors import PortalError
 from spawner.forecast.forecaster import Forecast
 from spawner.slurm.catalog import Catalog
 

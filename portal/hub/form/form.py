@@ -11,11 +11,12 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, Template
 
+from dsportal.slurm.errors import PortalError
 from portal.hub.form.rescue import Rescue
 from portal.hub.form.view import FormView, describe_form
 from portal.hub.formatting import format_clock
 from portal.hub.pages.base import TEMPLATES_DIR
-from spawner.errors import PortalError, SlurmUnavailableError
+from spawner.errors import SlurmUnavailableError
 from spawner.slurm.catalog import Catalog
 
 TEMPLATE = "options_form.html"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from dsportal.amounts import format_duration
 from portal.hub.formatting import format_cores, format_gpus, format_memory
-from spawner.amounts import format_duration
 from spawner.options.job_options import JobOptions
 from spawner.options.limit_messages import OwnedLimits
 from spawner.options.limits import Limits

@@ -13,11 +13,11 @@ from jupyterhub.scopes import needs_scope
 from markupsafe import Markup
 from tornado.web import HTTPError, authenticated
 
+from dsportal.slurm.errors import PortalError
 from portal.hub.form.defaults import options_of_link
 from portal.hub.form.form import SENT_OPTIONS, local_clock
 from portal.hub.form.view import describe_form
 from portal.hub.pages.failure_view import describe_failure
-from spawner.errors import PortalError
 from spawner.hub.patches.routes import replace_handlers
 
 CHOICES_ROUTE = r"/portal/choices/([^/]+)"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from dsportal.amounts import format_duration
 from portal.hub.formatting import format_cores, format_memory
-from spawner.amounts import format_duration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

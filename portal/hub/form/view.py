@@ -10,13 +10,13 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
+from dsportal.amounts import format_option_hours
+from dsportal.slurm.errors import PortalError
 from portal.hub.form.defaults import select
 from portal.hub.form.fields import Field, advanced_fields, main_fields
 from portal.hub.form.forecasts import read_forecasts
 from portal.hub.form.gpu_choices import Choice, GpuChoices, make_gpu_choices
 from portal.hub.form.start_times import Start, describe_start, with_alternative
-from spawner.amounts import format_option_hours
-from spawner.errors import PortalError
 from spawner.forecast.forecaster import Forecast
 from spawner.options.job_options import JobOptions
 from spawner.options.limits import Limits

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from dsportal.whole_file import write_whole
 from portal.hub.messages.announcements import Announcement, Level
-from portal.whole_file import write_whole
 from spawner.errors import SiteError
 from spawner.session.spawn_error import StartFailedError
 

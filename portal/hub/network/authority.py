@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from portal.whole_file import write_whole
+from dsportal.whole_file import write_whole
 from spawner.certificates import (
     AUTHORITY_FILE,
     IDENTITY_FILE,

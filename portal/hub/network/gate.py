@@ -11,10 +11,10 @@ from typing import Any
 
 from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine
 
+from dsportal.amounts import format_wait
 from portal.hub.network.rate_limiter import OpenRequest, RateLimit, RateLimiter
 from portal.hub.network.visitors import Kind, Visitor, Visitors
 from portal.hub.settings.traffic import TrafficSettings
-from spawner.amounts import format_wait
 
 # A page comes with several files, which cost the hub little.
 FILE_COST = 0.125

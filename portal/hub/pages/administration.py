@@ -10,10 +10,10 @@ from jupyterhub.handlers import BaseHandler
 from jupyterhub.scopes import needs_scope
 from tornado.web import HTTPError, authenticated
 
+from dsportal.amounts import count
 from portal.hub.messages.stop_notices import MOST_CHARACTERS, shared_notices
 from portal.hub.pages.all_sessions import describe_administration, list_sessions
 from portal.hub.pages.stop_handler import stop_session
-from spawner.amounts import count
 
 STOPS_SESSIONS = "delete:servers"
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from dsportal.amounts import format_age, format_duration, format_time_left
+from dsportal.slurm.states import Phase
 from portal.hub.pages.suspension import is_suspended
-from spawner.amounts import format_age, format_duration, format_time_left
 from spawner.session.session import Session
 from spawner.slurm.jobs import JobRecord
-from spawner.slurm.states import Phase
 
 # Notebook servers report activity to the hub every five minutes.
 _ACTIVE_S = 600.0

@@ -12,10 +12,10 @@ from jupyterhub.handlers import BaseHandler
 from jupyterhub.utils import maybe_future
 from tornado.web import HTTPError, authenticated
 
+from dsportal.slurm.errors import PortalError
 from portal.hub.messages.stop_notices import shared_notices
 from portal.hub.pages.all_sessions import list_sessions
 from portal.hub.pages.cluster_view import ClusterView, describe_cluster
-from spawner.errors import PortalError
 from spawner.slurm.catalog import Catalog
 
 # What comes later is shown the next time.

@@ -9,17 +9,17 @@ from datetime import datetime
 
 from markupsafe import Markup
 
+from dsportal.amounts import count, format_duration, format_time_left
+from dsportal.diagnosis import Situation, explain_waiting
+from dsportal.diagnosis.messages import JOB, SESSION
+from dsportal.slurm.states import Phase
 from portal.hub.formatting import format_gpus, format_memory
 from portal.hub.pages.time_tags import render_time
-from spawner.amounts import count, format_duration, format_time_left
-from spawner.diagnosis import Situation, explain_waiting
-from spawner.diagnosis.messages import JOB, SESSION
 from spawner.session.start_status import slurm_time_s
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.cluster_jobs import ClusterJob
 from spawner.slurm.gres import SHARD, UNTYPED, GpuCount
 from spawner.slurm.nodes import Node
-from spawner.slurm.states import Phase
 
 # A page of a thousand rows helps nobody.
 MOST_NODES = 100

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from dsportal.amounts import format_age
 from portal.hub.pages.all_sessions import SessionRow
 from portal.hub.pages.cluster_rows import (
     MOST_NODES,
@@ -16,7 +17,6 @@ from portal.hub.pages.cluster_rows import (
     list_own_jobs,
     list_partitions,
 )
-from spawner.amounts import format_age
 from spawner.forecast.accuracy import Accuracy
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.cluster_jobs import ClusterJob

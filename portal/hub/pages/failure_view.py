@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from spawner.errors import JobEndedError, PortalError
+from dsportal.slurm.errors import PortalError
+from dsportal.slurm.states import JobState
+from spawner.errors import JobEndedError
 from spawner.options.retry_options import RetryOptions, correct
 from spawner.session.spawn_error import StartFailedError
 from spawner.slurm.jobs import JobEnd
-from spawner.slurm.states import JobState
 
 _EXPECTED = frozenset({
     JobState.TIMEOUT,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from dsportal.slurm.errors import PortalError
 from portal.hub.formatting import format_bytes
 from portal.hub.messages.stop_notices import Notice, Notices
 from portal.hub.pages.gpu_hours import UsageView, describe_usage, usage_start
@@ -15,7 +16,6 @@ from portal.hub.pages.session_state import SessionView, describe_session
 from portal.hub.settings.places import SharedStorage
 from portal.hub.sharing.grants import Grant, Grants
 from portal.hub.sharing.shares import SharedSession, key_of, list_shared_sessions, list_shares
-from spawner.errors import PortalError
 from spawner.space import Space
 
 HOME = "~"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dsportal.amounts import format_age
+from dsportal.slurm.states import JobState, Phase
 from portal.hub.formatting import format_gpus
-from spawner.amounts import format_age
-from spawner.slurm.states import JobState, Phase
 from spawner.slurm.usage import Allocation
 
 _MOST_SESSIONS = 10

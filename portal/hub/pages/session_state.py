@@ -8,16 +8,16 @@ from typing import Any
 
 from markupsafe import Markup
 
+from dsportal.amounts import format_duration, format_time_left
+from dsportal.slurm.states import Phase
 from portal.hub.pages.failure_view import describe_ending, describe_failure
 from portal.hub.pages.suspension import describe_suspension, is_suspended
 from portal.hub.pages.time_tags import render_fact, render_time
-from spawner.amounts import format_duration, format_time_left
 from spawner.options.request import describe_gpus
 from spawner.session.progress import Progress
 from spawner.session.session import Session
 from spawner.session.start_status import EXPECTED_START, QUEUE_PLACE, slurm_time_s
 from spawner.slurm.jobs import JobRecord
-from spawner.slurm.states import Phase
 
 QUEUE_FACTS = (EXPECTED_START, QUEUE_PLACE)
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import unquote
 
-from spawner.amounts import SECONDS_PER_DAY, count
+from dsportal.amounts import SECONDS_PER_DAY, count
 
 _DEFAULT_DAYS = 30
 _OFFERED_DAYS = (1, 7, _DEFAULT_DAYS, 90, 365)

@@ -7,8 +7,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from dsportal.amounts import SECONDS_PER_HOUR
 from portal.hub.settings.schema import setting
-from spawner.amounts import SECONDS_PER_HOUR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

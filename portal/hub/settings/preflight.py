@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dsportal.amounts import SECONDS_PER_HOUR
 from portal.hub.formatting import MIB_PER_GIB
 from portal.hub.settings.schema import setting
-from spawner.amounts import SECONDS_PER_HOUR
 from spawner.client.preflight import OnFailure, Preflight
 from spawner.defaults import DEFAULTS
 

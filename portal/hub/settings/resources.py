@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dsportal.amounts import SECONDS_PER_HOUR
 from portal.hub.formatting import MIB_PER_GIB
 from portal.hub.settings.schema import setting
 from portal.hub.settings.validators import check_slurm_names
-from spawner.amounts import SECONDS_PER_HOUR
 from spawner.defaults import DEFAULTS
 
 

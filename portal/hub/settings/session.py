@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dsportal.amounts import SECONDS_PER_HOUR, SECONDS_PER_MINUTE
 from portal.hub.settings.schema import setting
-from spawner.amounts import SECONDS_PER_HOUR, SECONDS_PER_MINUTE
 from spawner.defaults import DEFAULTS
 
 MOST_MINUTES = 24 * 60

@@ -5,7 +5,7 @@ import { hideSignedOut, leadsToLogin, showSignedOut } from "sign-in";
 
 const minute = 60_000;
 
-// The words of format_time_left in spawner/amounts.py.
+// The words of format_time_left in portal/dsportal/dsportal/amounts.py.
 function inWords(seconds) {
   const minutes = Math.floor(Math.max(0, seconds) / 60);
   if (minutes < 1) return "less than a minute";

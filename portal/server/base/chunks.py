@@ -9,8 +9,8 @@ from typing import Any
 from jupyter_server.base.handlers import APIHandler
 from tornado.web import HTTPError
 
+from dsportal.slurm.errors import PortalError
 from portal.server.base.errors import S3Error, UploadError
-from spawner.errors import PortalError
 
 _MIB = 1024 * 1024
 _MOST_CHUNK_BYTES = 64 * _MIB

@@ -6,7 +6,7 @@ step.
 
 from __future__ import annotations
 
-from spawner.errors import PortalError
+from dsportal.slurm.errors import PortalError
 
 
 class LogdirError(PortalError):

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from tornado.httpclient import AsyncHTTPClient, HTTPClientError
 
-from spawner.errors import PortalError
+from dsportal.slurm.errors import PortalError
 
 TIMEOUT_S = 20.0
 

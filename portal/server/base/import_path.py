@@ -6,12 +6,13 @@ import os
 from collections.abc import MutableMapping
 from pathlib import Path
 
+import dsportal
 from portal.environments.command import FIRST_IN_PATH, LIBRARY_VARIABLE
 
 VARIABLE = "PYTHONPATH"
 # In a checkout; an installed portal has a copy in the server's environment.
-_SOURCE = Path(__file__).parents[2] / "library"
-_INSTALLED_FIRST = Path(__file__).parents[2] / "environments/start/first"
+_SOURCE = Path(__file__).parents[2] / "dsportal"
+_INSTALLED_FIRST = Path(dsportal.__path__[0]) / "start/first"
 
 
 def drop_relative_paths(environ: MutableMapping[str, str]) -> None:

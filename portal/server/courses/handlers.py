@@ -8,11 +8,11 @@ from collections.abc import Collection
 
 from jupyter_server.base.handlers import APIHandler
 
+from dsportal.slurm.errors import PortalError
 from portal.server.base.authorization import for_the_user
 from portal.server.base.errors import CourseError
 from portal.server.courses.course import Courses
 from portal.server.courses.course_link import CourseLink, read_link
-from spawner.errors import PortalError
 
 
 class CoursesHandler(APIHandler):

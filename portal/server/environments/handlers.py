@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from jupyter_server.base.handlers import APIHandler
 
+from dsportal.slurm.errors import PortalError
 from portal.environments.errors import RegistryError
 from portal.environments.locked_commands import export_text
 from portal.environments.own import own_environments
@@ -20,7 +21,6 @@ from portal.packages.cli import kernels as shipped_kernels
 from portal.server.base.authorization import for_the_user
 from portal.server.environments.order import parse_order
 from portal.server.environments.tasks import Tasks
-from spawner.errors import PortalError
 
 T = TypeVar("T")
 

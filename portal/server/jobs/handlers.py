@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 
 from jupyter_server.base.handlers import APIHandler
 
+from dsportal.slurm.errors import PortalError
 from portal.server.base.authorization import for_the_user
 from portal.server.base.errors import JobError
 from portal.server.jobs.queue import JobQueue
-from spawner.errors import PortalError
 
 T = TypeVar("T")
 

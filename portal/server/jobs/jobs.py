@@ -8,14 +8,14 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from spawner.amounts import SECONDS_PER_MINUTE, count
-from spawner.diagnosis import Situation, explain_end, explain_waiting
-from spawner.diagnosis.messages import JOB, SESSION, Subject
-from spawner.errors import OptionsError
+from dsportal.amounts import SECONDS_PER_MINUTE, count
+from dsportal.diagnosis import Situation, explain_end, explain_waiting
+from dsportal.diagnosis.messages import JOB, SESSION, Subject
+from dsportal.slurm.errors import OptionsError
+from dsportal.slurm.listing import Sacct, Squeue
+from dsportal.slurm.states import JobState, Phase, parse_cancelled_by, parse_state
+from dsportal.slurm.units import parse_time_left, parse_time_limit
 from spawner.slurm.jobs import NAME_PREFIX
-from spawner.slurm.listing import Sacct, Squeue
-from spawner.slurm.states import JobState, Phase, parse_cancelled_by, parse_state
-from spawner.slurm.units import parse_time_left, parse_time_limit
 
 # Id, state, partition, time used, time limit, nodes, cores, GPUs of each node, expected start,
 # reason and name of a job.

@@ -10,10 +10,10 @@ import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from dsportal.slurm.listing import Sacct
+from dsportal.whole_file import write_whole
 from portal.server.base.output_file import MAX_OUTPUT_BYTES, open_plain
 from portal.server.jobs.script import parse_options
-from portal.whole_file import write_whole
-from spawner.slurm.listing import Sacct
 
 RECORD_PATH = Path(".local/state/data-scientist-portal/job-outputs.json")
 RUNS_FOLDER = "portal-runs"

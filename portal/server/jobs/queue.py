@@ -10,6 +10,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from dsportal.diagnosis import Situation, explain_rejection
+from dsportal.diagnosis.messages import JOB
+from dsportal.slurm.errors import PortalError
+from dsportal.slurm.listing import NO_SUCH_JOB, new_mark
 from portal.server.base.commands import VARIABLE as COMMANDS
 from portal.server.base.errors import JobError, NoSuchJobError
 from portal.server.base.output_file import Output, open_plain, read_piece
@@ -25,10 +29,7 @@ from portal.server.jobs.jobs import (
 from portal.server.jobs.outputs import SUBMITTED, OutputPaths, existing_file, likely_paths
 from portal.server.jobs.script import parse_options
 from spawner.client.command import PATH, query, run_command
-from spawner.diagnosis import Situation, explain_rejection
-from spawner.diagnosis.messages import JOB
-from spawner.errors import PortalError, SlurmError
-from spawner.slurm.listing import NO_SUCH_JOB, new_mark
+from spawner.errors import SlurmError
 
 TIMEOUT_S = 15
 MAX_SCRIPT_BYTES = 4 * 1024 * 1024

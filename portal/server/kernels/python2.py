@@ -14,7 +14,7 @@ from typing import Any
 
 from ipykernel.kernelbase import Kernel
 
-from portal.environments.start.kernel_start import NotebookKernel
+from dsportal.start.kernel_start import NotebookKernel
 
 # Runs on Python 2 and 3. Each line to it is a cell, each line from it a JSON object; other lines
 # are output of programs that a cell started.

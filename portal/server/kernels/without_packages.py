@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from portal.packages.overlay import find_overlay
-from portal.packages.start import SWITCH
+from dsportal.packages.overlay import find_overlay
+from dsportal.packages.start import SWITCH
 
 _ENDING = "-without-packages"
 # Where R installs packages unless its user says otherwise, for each platform and version.

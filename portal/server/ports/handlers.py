@@ -13,6 +13,7 @@ from typing import Any
 import httpcore
 from jupyter_server.auth.decorator import allow_unauthenticated
 
+from dsportal.slurm.errors import PortalError
 from portal.server.base.authorization import for_the_user
 from portal.server.base.errors import SilentPortError
 from portal.server.base.forwarding import ForwardingHandler
@@ -20,7 +21,6 @@ from portal.server.ports.key import VARIABLE, PortKey
 from portal.server.ports.listeners import LOOPBACK, SessionPorts
 from portal.server.ports.sandboxed_page import with_storage
 from portal.server.ports.tunnel import tunnel
-from spawner.errors import PortalError
 
 ROUTE = r"/port/([0-9]{1,5})(?:/.*)?"
 KEYED_ROUTE = r"/port/([0-9a-f]{32})/([0-9]{1,5})(?:/.*)?"

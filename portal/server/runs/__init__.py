@@ -1,1 +1,1 @@
-"""The user's runs, those trainings that `portal.launch.run` started: their folders and states."""
+"""The user's runs, those trainings that `dsportal.run` started: their folders and states."""

@@ -1,4 +1,4 @@
-"""Reads the folder of a run; `portal.launch.task.folder` says what is in it."""
+"""Reads the folder of a run; `dsportal.task.folder` says what is in it."""
 
 from __future__ import annotations
 

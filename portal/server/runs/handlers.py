@@ -1,6 +1,6 @@
 """REST API `portal/api/runs`: list, name, stop and remove the user's runs, and read their output.
 
-A run is a training that `portal.launch.run` started, in this session or as a job of its own.
+A run is a training that `dsportal.run` started, in this session or as a job of its own.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 
 from jupyter_server.base.handlers import APIHandler
 
+from dsportal.slurm.errors import PortalError
 from portal.server.base.authorization import for_the_user
 from portal.server.base.errors import RunError
 from portal.server.base.output_file import read_piece
 from portal.server.runs.runs import Runs
-from spawner.errors import PortalError
 
 T = TypeVar("T")
 

@@ -10,6 +10,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from dsportal.slurm.listing import Squeue, new_mark
 from portal.server.base.errors import NoSuchRunError, RunError
 from portal.server.runs.folder import (
     MOST_LABEL_CHARACTERS,
@@ -23,7 +24,6 @@ from portal.server.runs.folder import (
 from portal.server.runs.view import Listing, RunView, view_run
 from spawner.client.command import query
 from spawner.errors import SlurmError, SlurmUnavailableError
-from spawner.slurm.listing import Squeue, new_mark
 
 TIMEOUT_S = 15
 N_LISTED = 100

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from dsportal.diagnosis import Situation, explain_waiting
+from dsportal.diagnosis.messages import JOB
+from dsportal.slurm.states import Phase, parse_state
 from portal.server.runs.folder import FolderSize, RunRecord
-from spawner.diagnosis import Situation, explain_waiting
-from spawner.diagnosis.messages import JOB
-from spawner.slurm.states import Phase, parse_state
 
 # From the folder of a run to its step or job in Slurm's list.
 STARTS_WITHIN_S = 30.0

@@ -1,7 +1,7 @@
 """Cells that run in kernels which the notebook server did not start, such as those of VS Code.
 
 A kernel tells it on the socket that only the user can open, see
-`portal.environments.start.kernel_start`.
+`dsportal.start.kernel_start`.
 """
 
 from __future__ import annotations

@@ -10,10 +10,10 @@ from typing import Any
 from jupyter_server.base.handlers import APIHandler
 from tornado.web import HTTPError
 
+from dsportal.slurm.errors import PortalError
 from portal.server.base.authorization import for_the_user
 from portal.server.base.guest_rights import is_guest
 from portal.server.session.monitor import SessionMonitor
-from spawner.errors import PortalError
 
 
 class _SessionHandler(APIHandler):

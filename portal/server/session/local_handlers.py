@@ -11,9 +11,9 @@ from typing import Any
 
 from tornado.web import RequestHandler
 
+from dsportal.slurm.errors import PortalError
 from portal.server.session.handlers import parse_age
 from portal.server.session.monitor import SessionMonitor
-from spawner.errors import PortalError
 
 
 class _LocalHandler(RequestHandler):

@@ -13,7 +13,7 @@ from typing import Any
 
 import psutil
 
-from portal.environments.start.kernel_ports import FORWARDER
+from dsportal.start.kernel_ports import FORWARDER
 from portal.server.base.commands import GUARDED
 from portal.server.session.cgroup import MIB
 

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dsportal.amounts import count
 from portal.server.base.errors import SshError, SshLimitError
 from portal.server.base.private_dir import make_private_dir
 from portal.server.ssh.programs import end_programs
@@ -26,7 +27,6 @@ from portal.server.ssh.sshd import (
     find_sshd,
     sshd_config,
 )
-from spawner.amounts import count
 
 # A full pipe to a slow laptop is to hold sshd up, not to fill the memory of the session.
 _CHUNK_BYTES = 64 * 1024

@@ -18,11 +18,11 @@ from jupyter_server.base.handlers import JupyterHandler
 from jupyter_server.base.websocket import WebSocketMixin
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
+from dsportal.slurm.errors import PortalError
 from portal.server.base.errors import SshError
 from portal.server.base.feature import SessionState
 from portal.server.base.forwarding import forwarded_addresses
 from portal.server.ssh.connections import SshConnection, SshConnections
-from spawner.errors import PortalError
 
 ROUTE = r"/portal/ssh"
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dsportal.amounts import format_time_left
 from portal.server.base.feature import SessionState
 from portal.server.ssh.connections import SshConnections
-from spawner.amounts import format_time_left
 
 # As often as the clock asks the hub shortly before the end.
 _EVERY_S = 15.0

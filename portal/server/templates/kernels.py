@@ -23,7 +23,7 @@ _OTHER_BUILDS: Mapping[str, frozenset[str]] = {
     ),
 }
 # Older templates name the portal's own package, which every Python kernel of a session sees.
-_IN_EVERY_KERNEL = frozenset({"data-scientist-portal", "dsportal"})
+_IN_EVERY_KERNEL = frozenset({"dsportal"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from portal.whole_file import write_whole
+from dsportal.whole_file import write_whole
 
 RECORD_PATH = Path(".local/state/data-scientist-portal/templates.json")
 # Of the copies that cards of the launcher open.

@@ -8,6 +8,7 @@ from typing import Any
 from jupyter_server.base.handlers import APIHandler
 from tornado.web import RequestHandler
 
+from dsportal.slurm.errors import PortalError
 from portal.server.base.authorization import for_the_user
 from portal.server.base.errors import LogdirError
 from portal.server.viewers.logdir import parse_request
@@ -16,7 +17,6 @@ from portal.server.viewers.proxy import PageProxy
 from portal.server.viewers.tensorboard.pages import TensorBoards
 from portal.server.viewers.tensorboard.script import ROUTE, TensorBoardScriptHandler
 from portal.server.viewers.viewer import Viewer
-from spawner.errors import PortalError
 
 
 class PagesHandler(APIHandler):

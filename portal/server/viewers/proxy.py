@@ -7,11 +7,11 @@ import asyncio
 import httpcore
 from tornado.web import HTTPError
 
+from dsportal.slurm.errors import PortalError
 from portal.server.base.authorization import for_the_user
 from portal.server.base.forwarding import ForwardingHandler
 from portal.server.viewers.page import TensorBoard
 from portal.server.viewers.pages import FolderPages
-from spawner.errors import PortalError
 
 _CONNECT_TIMEOUT_S = 5
 _ANSWER_TIMEOUT_S = 300

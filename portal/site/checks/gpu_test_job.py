@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Mapping
 from typing import Any
 
+from dsportal.slurm.states import Phase
 from portal.hub.settings.loader import Settings
 from portal.site.checks import allreduce, framework_probe, gpu_probe, rank_starter
 from portal.site.checks.gpu_request import GpuRequest, build_gpu_job
@@ -22,7 +23,6 @@ from portal.site.checks.test_job import (
 from spawner.client.slurm import Slurm
 from spawner.slurm.job_script import Job
 from spawner.slurm.jobs import JobKey
-from spawner.slurm.states import Phase
 
 RANKS_S = 60.0
 # The longest that the program on the node looks, and a minute for Slurm to start and to end it.

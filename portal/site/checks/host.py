@@ -15,12 +15,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dsportal.amounts import count
 from portal.hub.admin.tokens import OPERATOR, read_token
 from portal.hub.settings.hub import HubSettings
 from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Finding, ok, problem, skipped, warning
 from portal.site.checks.runner import in_thread
-from spawner.amounts import count
 
 LEAST_FREE_MIB = 512
 BUSY_TIMEOUT_S = 5.0

@@ -9,8 +9,9 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TypeVar
 
+from dsportal.slurm.errors import PortalError
 from portal.site.checks.finding import Check, Finding, Report, problem
-from spawner.errors import PortalError, SlurmUnavailableError
+from spawner.errors import SlurmUnavailableError
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from dsportal.amounts import count
 from portal.hub.config_check import site_problems
 from portal.hub.settings.loader import Settings, load_settings
 from portal.site.account import become_hub_account
@@ -33,7 +34,6 @@ from portal.site.checks.slurm import (
 from portal.site.checks.sudo import check_rights
 from portal.site.checks.test_job_findings import check_partition
 from portal.site.checks.user import check_storage
-from spawner.amounts import count
 from spawner.client.slurm import Slurm
 from spawner.errors import SiteError
 from spawner.options.traits import SiteTraits

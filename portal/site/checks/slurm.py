@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from dsportal.amounts import count
 from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Finding, ok, problem, skipped, warning
-from spawner.amounts import count
 from spawner.client.slurm import Slurm
 from spawner.errors import SlurmError
 from spawner.slurm.catalog import Catalog, Partition

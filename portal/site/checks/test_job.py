@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from dsportal.slurm.states import Phase
 from portal.hub.settings.loader import Settings
 from portal.site.checks import node_probe, workplace_probe
 from portal.site.checks.node_probe import MARK
@@ -21,7 +22,6 @@ from spawner.certificates import AUTHORITY_FILE
 from spawner.client.slurm import Slurm
 from spawner.slurm.job_script import Job
 from spawner.slurm.jobs import JobKey, JobRecord
-from spawner.slurm.states import Phase
 
 WALLTIME_MIN = 3
 MEMORY_MIB = 512

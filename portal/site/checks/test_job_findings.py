@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dsportal.slurm.states import Phase
 from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Finding, ok, problem, skipped, warning
 from portal.site.checks.node_probe import NEEDS, VERSION
@@ -19,7 +20,6 @@ from portal.site.checks.workplace_findings import (
 from spawner import __version__
 from spawner.client.slurm import Slurm
 from spawner.errors import JobRejectedError
-from spawner.slurm.states import Phase
 
 MOST_CLOCK_S = 2.0
 PYTHON_CURE = (

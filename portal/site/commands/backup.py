@@ -13,11 +13,11 @@ from datetime import datetime
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
+from dsportal.amounts import count
 from portal.confirmation import may_change
 from portal.hub.settings.hub import HubSettings
 from portal.hub.settings.loader import load_settings
 from portal.site.account import become_hub_account
-from spawner.amounts import count
 from spawner.errors import SiteError
 
 # Two weeks of nights.

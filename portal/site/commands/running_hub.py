@@ -9,11 +9,11 @@ import urllib.request
 from collections import Counter
 from typing import Any
 
+from dsportal.amounts import count
 from portal.confirmation import may_change
 from portal.hub.admin.tokens import OPERATOR, read_token
 from portal.hub.messages.drain import DEFAULT_MESSAGE
 from portal.hub.settings.loader import Settings, load_settings
-from spawner.amounts import count
 from spawner.errors import SiteError
 
 ANSWER_TIMEOUT_S = 10.0

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 
+from dsportal.slurm.listing import new_mark
 from spawner.client.command import query
 from spawner.errors import SiteError
-from spawner.slurm.listing import new_mark
 from spawner.slurm.usage import (
     OWNED_ALLOCATIONS,
     Allocation,

@@ -7,10 +7,10 @@ import json
 from typing import Any
 from urllib.parse import quote
 
+from dsportal.amounts import count
 from portal.confirmation import may_change
 from portal.hub.settings.loader import load_settings
 from portal.site.commands.running_hub import STOP_TIMEOUT_S, ask_hub
-from spawner.amounts import count
 from spawner.errors import SiteError
 
 # The hub first checks every account, perhaps in LDAP.

@@ -13,6 +13,7 @@ from pathlib import Path
 import requests
 
 from tests.benchmarks.pages.slurm_stand_in import SlurmStandIn
+from tests.support.checkout import PYTHONPATH
 from tests.support.eventually import eventually
 from tests.support.private_hub import ENVIRONMENTS, PROXY, free_ports
 
@@ -137,7 +138,7 @@ def running_hub(config: str, *, python: Path, n_nodes: int) -> Iterator[RunningH
                 [str(python), "-m", "jupyterhub", "-f", str(path)],
                 cwd=folder,
                 env=os.environ
-                | {"PYTHONPATH": str(CHECKOUT), "PATH": f"{folder}/bin:{os.environ['PATH']}"},
+                | {"PYTHONPATH": PYTHONPATH, "PATH": f"{folder}/bin:{os.environ['PATH']}"},
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )

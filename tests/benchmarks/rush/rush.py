@@ -17,6 +17,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "portal/dsportal"))
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from tornado.httpclient import AsyncHTTPClient

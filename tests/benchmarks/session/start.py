@@ -13,6 +13,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "portal/dsportal"))
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from tests.benchmarks.report import LEAST_ROUNDS, Table, write_report

@@ -14,6 +14,7 @@ import pytest
 
 from portal.activate_command import find_activation, render_activation
 from portal.cli import user_main
+from tests.support.checkout import PYTHONPATH
 
 CHECKOUT = Path(__file__).parents[3]
 
@@ -30,11 +31,11 @@ def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     }
     texts = {
         # Without the first option, -I, with which it would not see the checkout.
-        kernel: f'#!/bin/sh\nshift\nPYTHONPATH={CHECKOUT} exec {sys.executable} "$@"\n',
+        kernel: f'#!/bin/sh\nshift\nPYTHONPATH={PYTHONPATH} exec {sys.executable} "$@"\n',
         prefix / "share/jupyter/kernels/pytorch/kernel.json": json.dumps(spec),
         # The command beside the script, with this folder as its environment.
         prefix / "commands/dsportal": (
-            f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(CHECKOUT)!r})\n"
+            f"#!{sys.executable}\nimport sys\nsys.path[:0] = {PYTHONPATH.split(':')!r}\n"
             f"sys.prefix = {str(prefix)!r}\nfrom portal.cli import user_main\n"
             "raise SystemExit(user_main())\n"
         ),

@@ -105,7 +105,6 @@ NOT_RUN = {
     r"python3 -m pip download .*NAME\.txt": "gigabytes; was run by hand",
     r"npm_config_cache=/srv/npm .*": "the same",
     r"export DSPORTAL_PACKAGES=/srv/wheels .*": "the same",
-    r"FOLDER/bin/pip install .*": "FOLDER is an environment of the reader's own",
     r"dsportal check --user ada --only gpus .*": "a short form of the check that is run",
 }
 

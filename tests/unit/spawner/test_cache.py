@@ -7,8 +7,9 @@ import gc
 
 import pytest
 
+from dsportal.slurm.errors import PortalError
 from spawner.cache import Cache
-from spawner.errors import PortalError, SlurmUnavailableError
+from spawner.errors import SlurmUnavailableError
 
 DOWN = SlurmUnavailableError("Slurm did not answer.")
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from spawner.diagnosis import explain_end, explain_rejection, explain_waiting
+from dsportal.diagnosis import explain_end, explain_rejection, explain_waiting
+from dsportal.slurm.states import parse_cancelled_by, parse_state
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.gres import SHARD, UNTYPED, GpuCount
 from spawner.slurm.resources import ResourcesPerGpu
-from spawner.slurm.states import parse_cancelled_by, parse_state
 
 GOLDEN = Path(__file__).parent / "golden" / "slurm-22.05"
 

@@ -16,6 +16,7 @@ import pytest
 from portal.environments import locked
 from portal.environments.own import own_environments
 from portal.environments.registry import OWN_PATH, read_tables
+from tests.support.checkout import PYTHONPATH
 from tests.support.environments import environments, folder_of
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
@@ -80,9 +81,8 @@ def test_another_member_of_the_group_takes_it_by_its_path(project: Path) -> None
         os.chown(name, NOBODY.pw_uid, -1)
         program = "import sys; from portal.cli import user_main; sys.exit(user_main())"
         words = (sys.executable, "-c", program, "environments", "add", project / "mine")
-        checkout = str(Path(__file__).parents[4])
 
-        done = as_nobody(*words, HOME=name, PYTHONPATH=checkout)
+        done = as_nobody(*words, HOME=name, PYTHONPATH=PYTHONPATH)
 
         assert done.returncode == 0, done.stderr
         assert "mine: works on this machine." in done.stdout

@@ -41,7 +41,7 @@ CHANGELOG = """\
 
 
 def write_versions(checkout: Path, of_portal: str, of_library: str) -> None:
-    for name, version in (("spawner", of_portal), ("portal/launch", of_library)):
+    for name, version in (("spawner", of_portal), ("portal/dsportal/dsportal", of_library)):
         (checkout / name).mkdir(parents=True)
         (checkout / name / "__init__.py").write_text(f'"""Doc."""\n\n__version__ = "{version}"\n')
 

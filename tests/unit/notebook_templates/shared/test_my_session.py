@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-import portal.launch.slurm.session
-import spawner.amounts
-import spawner.slurm.units
+import dsportal.amounts
+import dsportal.launch.session
+import dsportal.slurm.units
 
 MODULE = Path(__file__).parents[4] / "notebook_templates" / "shared" / "my_session.py"
 PAGE_BYTES = 4096
@@ -22,9 +22,9 @@ PAGE_BYTES = 4096
 def my_session(monkeypatch):
     # A kernel has these modules under the names of its library.
     for name, module in (
-        ("dsportal.slurm.session", portal.launch.slurm.session),
-        ("dsportal.slurm_words.amounts", spawner.amounts),
-        ("dsportal.slurm_words.slurm.units", spawner.slurm.units),
+        ("dsportal.launch.session", dsportal.launch.session),
+        ("dsportal.amounts", dsportal.amounts),
+        ("dsportal.slurm.units", dsportal.slurm.units),
     ):
         monkeypatch.setitem(sys.modules, name, module)
     spec = importlib.util.spec_from_file_location("my_session", MODULE)
@@ -46,7 +46,7 @@ def test_memory_that_the_node_does_not_have_is_told_apart(
     values = {"SC_PHYS_PAGES": int(gib_of_node * 2**30) // PAGE_BYTES, "SC_PAGE_SIZE": PAGE_BYTES}
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
     monkeypatch.setattr(os, "sysconf", values.__getitem__)
-    session = portal.launch.slurm.session.read_session(
+    session = dsportal.launch.session.read_session(
         {"SLURM_JOB_ID": "7", "SLURM_CPUS_ON_NODE": "16", "PORTAL_N_GPUS": "2"}
     )
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from dsportal.launch.outside import read_image_start
 from portal.environments.command import PYTHON_START, Node, kernel_spec
 from portal.environments.entry import parse_entry
 from portal.environments.probe import probe_node
-from portal.launch.slurm.outside import read_image_start
 
 
 @pytest.mark.parametrize(("session", "images"), [("{}", ""), ("/mine:{}", "/mine")])

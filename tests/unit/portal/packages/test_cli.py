@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from dsportal.packages.overlay import Overlay, find_overlay, this_environment
 from portal.cli import user_main
-from portal.packages.overlay import Overlay, find_overlay, this_environment
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ from dataclasses import replace
 
 import pytest
 
+from dsportal.slurm.states import JobState
 from spawner.client.watch import Watch
 from spawner.client.watcher import Watcher
 from spawner.errors import SlurmUnavailableError
 from spawner.slurm.jobs import JobEnd, JobKey, JobRecord
-from spawner.slurm.states import JobState
 
 
 class Clock:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spawner.errors import OptionsError
+from dsportal.slurm.errors import OptionsError
 from spawner.options.job_options import JobOptions, most_gpus
 from spawner.options.limits import Limits
 from spawner.slurm.catalog import Catalog, Partition

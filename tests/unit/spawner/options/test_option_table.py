@@ -7,8 +7,8 @@ import asyncio
 import pytest
 from traitlets import List, Unicode
 
+from dsportal.slurm.errors import OptionsError
 from portal.hub.form.defaults import options_of_link
-from spawner.errors import OptionsError
 from spawner.forecast.query import forecast_query
 from spawner.options.accounting_limits import AccountingLimits
 from spawner.options.option_table import OPTIONS, Option

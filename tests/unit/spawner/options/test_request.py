@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from spawner.errors import OptionsError, SettingsError
+from dsportal.slurm.errors import OptionsError
+from spawner.errors import SettingsError
 from spawner.options.request import (
     Request,
     describe_gpus,

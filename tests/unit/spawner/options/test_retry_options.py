@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from dsportal.slurm.states import JobState
 from spawner.options.retry_options import correct
 from spawner.slurm.jobs import JobEnd
-from spawner.slurm.states import JobState
 
 OUT_OF_MEMORY = JobEnd(state=JobState.OUT_OF_MEMORY)
 NO_SUCH_NODE = JobEnd(state=JobState.FAILED, reason="BadConstraints")

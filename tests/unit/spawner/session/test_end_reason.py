@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dsportal.slurm.states import JobState
 from spawner.client.accounting import Accounting
 from spawner.client.command import Completed
 from spawner.options.retry_options import correct
@@ -15,7 +16,6 @@ from spawner.own_config import reading_sentence
 from spawner.session import end_reason
 from spawner.session.session import Session
 from spawner.slurm.jobs import JobEnd, JobKey
-from spawner.slurm.states import JobState
 
 SESSION = Session(mark="0", user="root", job_id=17, n_gpus=1)
 

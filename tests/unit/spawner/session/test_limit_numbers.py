@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from spawner.diagnosis import explain_waiting
+from dsportal.diagnosis import explain_waiting
+from dsportal.slurm.states import JobState
 from spawner.errors import JobRejectedError, SlurmUnavailableError
 from spawner.session.limit_numbers import explain_refusal, situation_of_wait
 from spawner.session.session import Session
 from spawner.slurm.associations import Associations
 from spawner.slurm.gpus_in_use import parse_gpus_in_use
 from spawner.slurm.jobs import JobKey, JobRecord
-from spawner.slurm.states import JobState
 
 USERS = """\
 ada|research|research||long,normal|normal||12:00:00|gres/gpu=5

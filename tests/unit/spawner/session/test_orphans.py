@@ -9,12 +9,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from dsportal.slurm.states import JobState
 from spawner.errors import SlurmError
 from spawner.session import orphans
 from spawner.session.orphans import OrphanSearch
 from spawner.session.session import job_comment
 from spawner.slurm.jobs import JobKey, JobRecord
-from spawner.slurm.states import JobState
 
 HUB = "0123456789ab"
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from dsportal.slurm.states import JobState
 from spawner.session.requeue import RunOfJob
-from spawner.slurm.states import JobState
 
 
 def said(state: JobState, n_restarts: int = 0, *, starts_at: str = "2026-11-23T10:00:00") -> Any:

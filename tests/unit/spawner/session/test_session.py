@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
+from dsportal.slurm.states import JobState
 from spawner.session.session import Session, identify_hub, job_comment, read_session_id
 from spawner.slurm.jobs import JobKey, JobRecord
 from spawner.slurm.resources import ResourcesPerGpu
-from spawner.slurm.states import JobState
 
 
 def new_session() -> Session:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from sqlalchemy.exc import SQLAlchemyError
 
+from dsportal.slurm.states import JobState
 from spawner.client.slurm import Submission
 from spawner.client.watcher import Watcher
 from spawner.errors import JobRejectedError, SlurmUnavailableError
@@ -22,7 +23,6 @@ from spawner.session.session_job import SessionJob
 from spawner.session.spawn_error import StartFailedError
 from spawner.slurm.jobs import JobEnd, JobKey, JobRecord
 from spawner.slurm.resources import ResourcesPerGpu
-from spawner.slurm.states import JobState
 from tests.support.eventually import eventually_async
 
 JOB_ID = 17

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from prometheus_client import REGISTRY
 
+from dsportal.slurm.states import JobState
 from spawner.errors import JobRejectedError, SlurmUnavailableError
 from spawner.forecast.forecaster import Forecaster
 from spawner.forecast.query import ForecastQuery
@@ -26,7 +27,6 @@ from spawner.slurm.catalog import Catalog
 from spawner.slurm.job_script import JobPlan
 from spawner.slurm.jobs import JobKey, JobRecord
 from spawner.slurm.resources import ResourcesPerGpu
-from spawner.slurm.states import JobState
 
 LOG = logging.getLogger("forecasts")
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from dsportal.slurm.states import JobState
 from spawner.client.queue import QueuePlace
 from spawner.session.progress import Progress
 from spawner.session.session import Session
@@ -22,7 +23,6 @@ from spawner.session.start_status import (
     status_facts,
 )
 from spawner.slurm.jobs import JobKey, JobRecord
-from spawner.slurm.states import JobState
 from tests.support.eventually import eventually_async
 
 NOW = 1_000_000.0

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from spawner.errors import OptionsError, SlurmError
+from dsportal.slurm.errors import OptionsError
+from spawner.errors import SlurmError
 from spawner.options.accounting_limits import AccountingLimits
 from spawner.options.limits import Limits
 from spawner.options.request import Request

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from dsportal.slurm.states import Phase
 from spawner.slurm.cluster_jobs import parse_cluster_jobs
-from spawner.slurm.states import Phase
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "slurm-22.05" / "squeue-cluster.txt"
 

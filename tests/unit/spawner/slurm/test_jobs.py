@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from dsportal.slurm.listing import new_mark
+from dsportal.slurm.states import JobState
 from spawner.slurm.jobs import JobKey, match_job, parse_sacct, parse_scontrol_job, parse_squeue
-from spawner.slurm.listing import new_mark
-from spawner.slurm.states import JobState
 
 KEY = JobKey(job_id=42, user="ada", name="dsportal-0123")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from spawner.errors import OptionsError, SettingsError
+from dsportal.slurm.errors import OptionsError
+from spawner.errors import SettingsError
 from spawner.slurm.resources import ResourcesPerGpu
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from dsportal.slurm.states import JobState
 from spawner.client.accounting import Accounting
 from spawner.client.command import query
 from spawner.errors import SlurmError, SlurmUnavailableError
-from spawner.slurm.states import JobState
 from spawner.slurm.usage import Allocation, gpu_hours, parse_allocations
 
 GOLDEN = (Path(__file__).parents[1] / "golden" / "slurm-22.05" / "sacct-gpus.txt").read_text()

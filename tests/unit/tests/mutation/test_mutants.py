@@ -16,7 +16,6 @@ from tests.mutation.mutants import (
     MutationError,
     Outcome,
     is_enough,
-    link_folders,
     read_mutants,
     read_outcome,
     run_mutants,
@@ -112,22 +111,10 @@ def test_the_modules_that_are_mutated_and_their_tests_exist(module) -> None:
 
 
 def test_a_module_whose_environment_is_missing_is_not_counted_as_untested() -> None:
-    module = MutatedModule("portal/data/shards.py", (), environment="none-such")
+    module = MutatedModule("portal/dsportal/dsportal/data/shards.py", (), environment="none-such")
 
     with pytest.raises(MutationError, match=r"environment none-such\. Run deploy/up"):
         run_mutants(module, Sample(), lambda n_done, n_all: None)
-
-
-def test_a_package_under_its_other_name_has_the_mutants_too(tmp_path: Path) -> None:
-    (tmp_path / "portal/launch").mkdir(parents=True)
-    (tmp_path / "portal/library").mkdir()
-    (tmp_path / "portal/library/dsportal").symlink_to("../launch")
-    mutants = tmp_path / "mutants/portal"
-    (mutants / "launch").mkdir(parents=True)
-
-    link_folders(tmp_path)
-
-    assert (mutants / "library/dsportal").resolve() == mutants / "launch"
 
 
 def test_each_module_is_named_differently() -> None:

@@ -9,7 +9,7 @@ from tests.mutation.score import Score
 
 SCORES = {
     "spawner/options/limits.py": Score(n_killed=45, n_survived=5, n_equivalent=2),
-    "portal/launch/probe.py": Score(n_killed=20, n_timed_out=5, n_no_tests=25),
+    "portal/dsportal/dsportal/probe.py": Score(n_killed=20, n_timed_out=5, n_no_tests=25),
 }
 
 
@@ -18,7 +18,7 @@ def test_a_report_has_the_score_of_all_and_of_each_module() -> None:
 
     assert report["figures"]["mutation_score"] == 70.0
     assert report["figures"]["killed"] == 65
-    assert report["modules"]["portal/launch/probe.py"] == {
+    assert report["modules"]["portal/dsportal/dsportal/probe.py"] == {
         "mutation_score": 50.0,
         "killed": 20,
         "timed_out": 5,
@@ -45,7 +45,8 @@ def test_a_report_names_the_modules_that_it_lacks() -> None:
 
     assert not [n for n in report_of(whole, Sample(), {}, "")["notes"] if "Not measured" in n]
     assert report_of(part, Sample(), {}, "")["notes"][-1] == (
-        "Not measured in this run: `spawner/options/limits.py`, `portal/launch/probe.py`."
+        "Not measured in this run: `spawner/options/limits.py`, "
+        "`portal/dsportal/dsportal/probe.py`."
     )
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from portal.launch import TensorBoardError, tensorboard
-from portal.launch.notebook.tensorboard import SOCKET_VARIABLE
+from dsportal import TensorBoardError, tensorboard
+from dsportal.notebook.tensorboard import SOCKET_VARIABLE
 from portal.server.base.local_socket import VARIABLE
 from tests.support.notebook_server import NotebookServer
 

@@ -15,6 +15,7 @@ from portal.environments.errors import RegistryError
 from portal.environments.registry import OWN_PATH, read_tables
 from portal.server.environments.order import Order, parse_order
 from portal.server.environments.tasks import State, Task, Tasks
+from tests.support.checkout import PYTHONPATH
 from tests.support.wheels import make_wheel
 
 CHECKOUT = Path(__file__).parents[5]
@@ -31,7 +32,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in [name for name in os.environ if name.startswith(("PIP_", "UV_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("PYTHONPATH", str(CHECKOUT))
+    monkeypatch.setenv("PYTHONPATH", PYTHONPATH)
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(wheels))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.launch.slurm import outside
+from dsportal.launch import outside
 from portal.server.kernels import slurm_programs
 from portal.server.kernels.slurm_programs import VARIABLE, SlurmPrograms, environment_outside
 from tests.support.eventually import eventually

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from portal.environments.start.kernel_ports import FORWARDER
+from dsportal.start.kernel_ports import FORWARDER
 from portal.server.base.commands import terminal_shell
 from portal.server.session.processes import (
     N_SHOWN,

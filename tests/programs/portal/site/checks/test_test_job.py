@@ -18,6 +18,7 @@ from unittest.mock import AsyncMock
 
 import pytest
 
+from dsportal.slurm.states import JobState
 from portal.hub.settings.loader import Settings
 from portal.site.checks import test_job
 from portal.site.checks.finding import Grade
@@ -33,7 +34,6 @@ from spawner import __version__
 from spawner.programs.launcher import checked_arguments
 from spawner.slurm.catalog import Catalog, Partition
 from spawner.slurm.jobs import NAME_PREFIX, JobKey, JobRecord
-from spawner.slurm.states import JobState
 from tests.support.slurm_nodes import idle_node
 
 KEY = JobKey(job_id=7, user="ada", name="portal-check-1")

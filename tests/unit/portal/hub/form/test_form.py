@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from dsportal.diagnosis.messages import Diagnosis
 from portal.hub.form.form import make_options_form
-from spawner.diagnosis.messages import Diagnosis
 from spawner.errors import SlurmUnavailableError
 from spawner.forecast.forecaster import Forecast, Rejection
 from spawner.options.job_options import JobOptions

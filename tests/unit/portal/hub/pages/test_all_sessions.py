@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from dsportal.slurm.states import JobState
 from portal.hub.pages.all_sessions import describe_administration, list_sessions
 from spawner.session.session import Session
 from spawner.slurm.jobs import JobKey, JobRecord
-from spawner.slurm.states import JobState
 from tests.support.session_rows import session_row
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

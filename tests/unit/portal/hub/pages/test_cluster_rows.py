@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from markupsafe import Markup
 
+from dsportal.slurm.states import Phase
 from portal.hub.pages.cluster_rows import MOST_NODES, list_nodes, list_own_jobs, list_partitions
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.cluster_jobs import ClusterJob
-from spawner.slurm.states import Phase
 
 NOW = datetime(2026, 11, 20, 12).astimezone()
 

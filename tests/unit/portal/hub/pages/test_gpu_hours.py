@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from dsportal.slurm.states import JobState
 from portal.hub.pages.gpu_hours import (
     describe_usage,
     month_start,
@@ -14,7 +15,6 @@ from portal.hub.pages.gpu_hours import (
     week_start,
 )
 from portal.hub.pages.past_sessions import list_past_sessions
-from spawner.slurm.states import JobState
 from spawner.slurm.usage import Allocation
 
 # A Wednesday.

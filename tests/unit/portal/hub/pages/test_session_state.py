@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from markupsafe import Markup
 
+from dsportal.slurm.states import JobState
 from portal.hub.pages.session_state import describe_request, describe_session
 from portal.hub.pages.suspension import describe_suspensions
 from spawner.errors import JobEndedError
@@ -18,7 +19,6 @@ from spawner.session.session_end import SessionEnd
 from spawner.session.spawn_error import StartFailedError
 from spawner.session.start_status import EXPECTED_START, QUEUE_PLACE
 from spawner.slurm.jobs import JobKey, JobRecord
-from spawner.slurm.states import JobState
 
 SESSION = Session(mark="0", user="ada", n_gpus=2, walltime_s=28800, job_id=17)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dsportal.slurm.states import JobState
 from portal.hub.pages.failure_view import describe_failure
 from portal.hub.pages.start_view import START_STEPS, describe_start
 from portal.hub.pages.time_tags import render_fact, render_time
@@ -15,7 +16,6 @@ from spawner.errors import JobEndedError, JobRejectedError, PreflightError
 from spawner.session.progress import Fact, Progress
 from spawner.session.spawn_error import RESCUE_PAGE, StartFailedError
 from spawner.slurm.jobs import JobEnd
-from spawner.slurm.states import JobState
 
 NOW = datetime(2026, 11, 20, 14, 20, tzinfo=timezone(timedelta(hours=1), "CET"))
 

@@ -63,7 +63,7 @@ def test_what_guards_ports_is_in_front_of_all_else(given: str | None) -> None:
 
     guard_ports(environ)
 
-    first = "/library/python_start/first"
+    first = "/library/dsportal/start/first"
     assert environ["PYTHONPATH"] == (f"{first}:{given}" if given else first)
 
 

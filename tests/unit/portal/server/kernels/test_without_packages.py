@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from portal.packages.overlay import Overlay, find_overlay, this_environment
+from dsportal.packages.overlay import Overlay, find_overlay, this_environment
 from portal.server.kernels.without_packages import KernelsWithoutPackages, without_packages
 
 SPECS: dict[str, dict[str, Any]] = {

@@ -1,4 +1,4 @@
-"""The list of runs reads what `portal.launch` writes."""
+"""The list of runs reads what `dsportal` writes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from portal.launch.task.folder import RunFolder
-from portal.launch.task.folders import create_folder
-from portal.launch.task.plan import End, Plan
-from portal.launch.task.throughput import Throughput
+from dsportal.task.folder import RunFolder
+from dsportal.task.folders import create_folder
+from dsportal.task.plan import End, Plan
+from dsportal.task.throughput import Throughput
 from portal.server.runs.folder import (
     MlflowRun,
     RunRecord,

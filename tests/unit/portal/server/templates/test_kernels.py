@@ -63,7 +63,7 @@ def test_what_the_nearest_kernel_lacks_is_told_with_the_next_step() -> None:
 
 
 def test_the_portals_own_package_is_in_every_kernel() -> None:
-    found = match(notebook("data_scientist_portal", "keras"), site_tf=kernel_with("keras"))
+    found = match(notebook("dsportal", "keras"), site_tf=kernel_with("keras"))
 
     assert found.kernel == "site-tf"
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from dsportal.slurm.states import JobState
 from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Finding, Grade
 from portal.site.checks.gpu_answers import AllReduce, parse_allreduce, parse_gpu_answer
@@ -17,7 +18,6 @@ from portal.site.checks.gpu_request import GpuRequest
 from portal.site.checks.test_job import CheckJobResult
 from spawner.slurm.jobs import JobKey, JobRecord
 from spawner.slurm.nodes import Node
-from spawner.slurm.states import JobState
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 REQUEST = GpuRequest(partition="volta", gpu_type="v100", n_gpus=2)

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import pytest
 
+from dsportal.slurm.states import JobState
 from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Grade
 from portal.site.checks.gpu_answers import AllReduce
@@ -23,7 +24,6 @@ from spawner.slurm.catalog import Catalog, Partition
 from spawner.slurm.gres import GpuCount
 from spawner.slurm.job_script import Job
 from spawner.slurm.jobs import JobKey, JobRecord
-from spawner.slurm.states import JobState
 from tests.support.eventually import eventually_async
 from tests.support.slurm_nodes import idle_node
 

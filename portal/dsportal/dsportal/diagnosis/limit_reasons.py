@@ -1,0 +1,305 @@
+"""Parses Slurm's names of limits, such as QOSMaxGRESPerUser, by their parts.
+
+Slurm has about 160 of them, composed of who has the limit, what it counts and over what. Parsing
+them by rule covers combinations that a later release adds.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from dsportal.amounts import format_duration
+from dsportal.diagnosis.advice import can_ask_for_fewer_gpus, can_shorten
+from dsportal.diagnosis.messages import Diagnosis, Situation, count_gpus
+
+_LIMIT = re.compile(
+    r"(?P<owner>QOS|Assoc)?(?P<kind>Grp|Max|Min)"
+    r"(?P<resource>BB|Billing|Cpu|Energy|GRES|Jobs?|Licenses?|Mem(?:ory)?|Nodes?|SubmitJobs?|TRES"
+    r"|Unknown|Wall(?:Duration)?)"
+    r"(?P<minutes>Minutes|Mins|RunMinutes|RunMins)?"
+    r"(?:Per(?P<per>Job|Node|User|Account))?(?:Limit|NotSatisfied)?",
+    re.IGNORECASE,
+)
+
+_WORD = re.compile(r"\b(?:QOS|Assoc|Max)[A-Za-z]{3,60}\b")
+_LIMIT_SENTENCE = re.compile(
+    r"at or exceeds (?P<owner>QOS|association).*?(?P<group>group )?"
+    r"(?:max TRES\((?P<tres>[^)]*)\) minutes|wall limit)",
+    re.IGNORECASE,
+)
+
+# Nouns for an amount at a time and for an amount over time.
+_RESOURCES = {
+    "bb": ("burst buffer space", "burst buffer minutes"),
+    "billing": ("billing units", "billing minutes"),
+    "cpu": ("CPU cores", "CPU minutes"),
+    "energy": ("energy", "energy minutes"),
+    "gres": ("GPUs", "GPU minutes"),
+    "job": ("running jobs", "job minutes"),
+    "license": ("licenses", "license minutes"),
+    "mem": ("memory", "memory minutes"),
+    "memory": ("memory", "memory minutes"),
+    "node": ("nodes", "node minutes"),
+    "submitjob": ("running and waiting jobs", "job minutes"),
+    "tres": ("resources", "resource minutes"),
+    "unknown": ("unnamed resources", "minutes of unnamed resources"),
+    "wall": ("session time", "session time"),
+    "wallduration": ("session time", "session time"),
+}
+_RAISE = "Ask the administrators to raise the limit."
+# A session gets cores and memory with its GPUs, so these shrink and grow with them.
+_COMES_WITH_GPUS = frozenset({"billing", "cpu", "gres", "mem", "memory", "tres"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """One of Slurm's limits.
+
+    Attributes:
+        owner: Who shares the limit: "your account", "your quality of service (QOS)" or "you".
+        is_minimum: Whether it is the least that a job must ask for, not the most.
+        resource: What it counts, a key of `_RESOURCES`.
+        minutes: "" for an amount at a time, "budget" for minutes over a longer period, and
+            "ahead" for minutes that running jobs may still use.
+        per: "job", "node", "user", "account" or "group".
+        is_of_qos: Whether it is a limit of the quality of service, not of the account.
+    """
+
+    owner: str
+    is_minimum: bool
+    resource: str
+    minutes: str
+    per: str
+    is_of_qos: bool
+
+
+def find_limit(text: str) -> Limit | None:
+    """Return the first limit that a reason or the standard error of sbatch names, or None."""
+    limits = (parse_limit(word) for word in _WORD.findall(text))
+    return next((limit for limit in limits if limit is not None), None)
+
+
+def parse_limit(word: str) -> Limit | None:
+    """Return the limit that a reason such as "QOSMaxGRESPerUser" names, or None.
+
+    Source:
+        resource_limits.html, section "Reasons", and job_reason_codes.html of Slurm 25.11; the
+        names of Slurm 22.05 to 25.11 are in docs/slurm-reasons.txt.
+    """
+    match = _LIMIT.fullmatch(word.strip())
+    if match is None:
+        return None
+    kind = match["kind"].lower()
+    resource = match["resource"].lower()
+    # Slurm has both forms: QOSMaxSubmitJobPerUserLimit and QOSGrpSubmitJobsLimit.
+    resource = resource if resource in _RESOURCES else resource.removesuffix("s")
+    # "RunMins" count what running jobs may still use until their time limits.
+    minutes = (match["minutes"] or "").lower()
+    minutes = "ahead" if minutes.startswith("run") else "budget" if minutes else ""
+    # AssocMaxJobsLimit has no "Per": an association is that of one user.
+    per = "group" if kind == "grp" else (match["per"] or "user").lower()
+    if resource.startswith("wall"):
+        per, minutes = (per, "budget") if kind == "grp" else ("job", "")
+    is_qos = (match["owner"] or "QOS").lower() == "qos"
+    owners = {"group": "your quality of service (QOS)" if is_qos else "your account"}
+    return Limit(
+        owner=owners.get(per, "your account" if per == "account" else "you"),
+        is_minimum=kind == "min",
+        resource=resource,
+        minutes=minutes,
+        per=per,
+        is_of_qos=is_qos,
+    )
+
+
+def parse_limit_sentence(text: str) -> Limit | None:
+    """Return the limit in a sentence that Slurm writes about a budget.
+
+    Args:
+        text: Such as "Job is at or exceeds QOS normal's group max TRES(gres/gpu) minutes of
+            600 with 612".
+
+    Returns:
+        None if the text is no such sentence.
+
+    Source:
+        slurmctld 22.05 to 25.11 writes it when a running job reaches the limit.
+    """
+    match = _LIMIT_SENTENCE.search(text)
+    if match is None:
+        return None
+    owner = "QOS" if match["owner"].lower() == "qos" else "Assoc"
+    kind = "Grp" if match["group"] else "Max"
+    # Only the sentence about wall time names no TRES.
+    if match["tres"] is None:
+        return parse_limit(f"{owner}{kind}WallLimit")
+    resource = match["tres"].lower().partition("/")[0]
+    resource = resource if resource in _RESOURCES else "tres"
+    return parse_limit(f"{owner}{kind}{resource}Minutes" + ("" if kind == "Grp" else "PerJob"))
+
+
+def explain_limit(limit: Limit, situation: Situation, *, is_refused: bool = False) -> Diagnosis:
+    """Return what a limit means for a session.
+
+    Args:
+        limit: The limit that the session reached.
+        situation: What the portal knows; its numbers appear in the text if they are known.
+        is_refused: Whether Slurm did not accept the job at all, so that waiting does not help.
+    """
+    if limit.is_minimum:
+        less = "fewer" if _noun(limit).endswith("s") else "less"
+        return Diagnosis(
+            sentence=f"The {situation.subject.noun} asks for {less} {_noun(limit)} than your "
+            "quality of service (QOS) requires.",
+            next_step=f"{_again(situation, is_refused)} with more GPUs."
+            if limit.resource in _COMES_WITH_GPUS
+            else "Ask the administrators which QOS to use.",
+        )
+    if limit.per in {"job", "node"}:
+        return _explain_size(limit, situation, is_refused=is_refused)
+    if limit.minutes:
+        return _explain_minutes(limit, situation, is_refused=is_refused)
+    is_shared = limit.per in {"group", "account"} and not situation.is_own_limit
+    if is_shared and not _exceeds_alone(limit, situation):
+        return _explain_shared(limit, situation, is_refused=is_refused)
+    return _explain_own(limit, situation, is_refused=is_refused)
+
+
+def _explain_size(limit: Limit, situation: Situation, *, is_refused: bool) -> Diagnosis:
+    noun = situation.subject.noun
+    # It is larger than one may be, so waiting never helps.
+    if limit.resource.startswith("wall"):
+        longest = ""
+        if situation.max_walltime_s is not None:
+            longest = f", which is {format_duration(situation.max_walltime_s)}"
+        return Diagnosis(
+            sentence=f"The {noun} asks for more time than one {noun} may have{longest}.",
+            next_step=_shorter(situation, is_refused=is_refused),
+        )
+    where = " on a node" if limit.per == "node" else ""
+    return Diagnosis(
+        sentence=_numbers(limit, situation)
+        or f"The {noun} asks for more {_noun(limit)}{where} than one {noun} may have.",
+        next_step=_shorter(situation, is_refused=is_refused)
+        if limit.minutes
+        else _fewer(limit, situation, is_refused=is_refused),
+    )
+
+
+def _explain_minutes(limit: Limit, situation: Situation, *, is_refused: bool) -> Diagnosis:
+    if limit.minutes == "ahead":
+        jobs = "Your running jobs" if limit.owner == "you" else f"The running jobs of {limit.owner}"
+        return Diagnosis(
+            sentence=f"{jobs} have already reserved all the {_noun(limit)} that they may use.",
+            next_step=_wait_for("some of them", situation)
+            if is_refused
+            else f"{_by_itself(situation)} as they run on.",
+        )
+    return Diagnosis(
+        sentence=f"You have used up your {_noun(limit)}."
+        if limit.owner == "you"
+        else f"{_sentence(limit.owner)} has used up its {_noun(limit)}.",
+        next_step="Ask the administrators when the budget is renewed, or for a larger one.",
+    )
+
+
+def _explain_shared(limit: Limit, situation: Situation, *, is_refused: bool) -> Diagnosis:
+    sentence = f"All jobs of {limit.owner} together have reached the limit on {_noun(limit)}."
+    if limit.resource == "gres" and situation.n_gpus_limit is not None:
+        sentence = (
+            f"All jobs of {limit.owner} together may hold {count_gpus(situation.n_gpus_limit)} "
+            "at a time, and that limit is reached."
+        )
+    return Diagnosis(
+        sentence=sentence,
+        next_step=_wait_for("some of these jobs", situation)
+        if is_refused
+        else f"{_by_itself(situation)} when enough of them end.",
+    )
+
+
+def _explain_own(limit: Limit, situation: Situation, *, is_refused: bool) -> Diagnosis:
+    if _exceeds_alone(limit, situation):
+        return Diagnosis(
+            sentence=_numbers(limit, situation),
+            next_step=_fewer(limit, situation, is_refused=is_refused),
+        )
+    start_again = situation.subject.words["start_again"]
+    return Diagnosis(
+        sentence=_numbers(limit, situation) or f"You have reached your limit on {_noun(limit)}.",
+        next_step=f"Stop another of your sessions or jobs, then {start_again}."
+        if is_refused
+        else "Stop another of your sessions or jobs; "
+        f"this {situation.subject.noun} then starts by itself.",
+    )
+
+
+def _numbers(limit: Limit, situation: Situation) -> str:
+    """Return the sentence with the numbers of GPUs, or "" if they are not known."""
+    if limit.resource != "gres" or limit.minutes or situation.n_gpus_limit is None:
+        return ""
+    limit_text = f"the limit is {count_gpus(situation.n_gpus_limit)}"
+    if limit.per in {"job", "node"} or _exceeds_alone(limit, situation):
+        asked = (
+            "" if situation.n_gpus is None else f"You asked for {count_gpus(situation.n_gpus)}; "
+        )
+        scope = (
+            f" in one {situation.subject.noun}" if limit.per in {"job", "node"} else " at a time"
+        )
+        return _sentence(f"{asked}{limit_text}{scope}.")
+    if situation.n_gpus_held is None:
+        return f"You hold as many GPUs as you may; {limit_text} at a time."
+    asked = "" if situation.n_gpus is None else f" and ask for {situation.n_gpus} more"
+    return f"You hold {count_gpus(situation.n_gpus_held)}{asked}; {limit_text} at a time."
+
+
+def _exceeds_alone(limit: Limit, situation: Situation) -> bool:
+    return (
+        limit.resource == "gres"
+        and not limit.minutes
+        and situation.n_gpus is not None
+        and situation.n_gpus_limit is not None
+        and situation.n_gpus > situation.n_gpus_limit
+    )
+
+
+def _shorter(situation: Situation, *, is_refused: bool) -> str:
+    if not can_shorten(situation):
+        return _RAISE
+    return f"{_again(situation, is_refused)} with fewer hours."
+
+
+def _fewer(limit: Limit, situation: Situation, *, is_refused: bool) -> str:
+    if limit.resource not in _COMES_WITH_GPUS:
+        return _RAISE
+    if limit.resource == "gres" and situation.n_gpus_limit is not None:
+        most = situation.n_gpus_limit
+        if most < 1:
+            return _RAISE
+        choice = count_gpus(most) + " or fewer" * (most > 1)
+        return f"{_again(situation, is_refused)} with {choice}."
+    if not can_ask_for_fewer_gpus(situation):
+        return _RAISE
+    return f"{_again(situation, is_refused)} with fewer GPUs."
+
+
+def _again(situation: Situation, is_refused: bool) -> str:
+    return situation.subject.again if is_refused else situation.subject.retry
+
+
+def _wait_for(jobs: str, situation: Situation) -> str:
+    return f"Wait until {jobs} end, then {situation.subject.words['start_again']}."
+
+
+def _by_itself(situation: Situation) -> str:
+    return f"No action is needed: the {situation.subject.noun} starts by itself"
+
+
+def _noun(limit: Limit) -> str:
+    at_a_time, over_time = _RESOURCES[limit.resource]
+    return over_time if limit.minutes else at_a_time
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]

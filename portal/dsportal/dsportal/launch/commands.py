@@ -1,0 +1,240 @@
+"""Slurm commands of the notebook other than srun: queue a job, ask for its state, cancel it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dsportal.errors import SessionError, StepError
+from dsportal.launch.layout import explain_too_many
+from dsportal.launch.messages import explain_never, explain_rejection
+from dsportal.launch.outside import reach
+from dsportal.launch.partition import SINFO_FORMAT, PartitionLimits, explain_too_large, parse_limits
+from dsportal.launch.sbatch import JobRequest, job_environment, job_script, sbatch_argv
+from dsportal.slurm.listing import NO_SUCH_JOB, Sacct, Squeue, new_mark
+from dsportal.slurm.states import JobState as SlurmState
+from dsportal.slurm.states import Phase, parse_state
+
+# State, nodes and reason of a job; names of steps; state of a job that squeue has forgotten.
+QUEUED = Squeue("TNr")
+STEP_NAMES = Squeue("j")
+ENDED = Sacct(("JobIDRaw", "State"))
+_TIMEOUT_S = 10
+# A new job has one of these reasons until Slurm has considered it.
+_NOT_CONSIDERED = {"", "None", "(null)"}
+_CONSIDERED_WITHIN_S = 2.0
+_ASK_EVERY_S = 0.2
+_GPUS = re.compile(r"(?:^|,)gpu(?::[^:,()]+)?:(\d+)")
+_NO_SRUN = (
+    "This Python runs where there is no srun, which starts ranks, such as in an image that the "
+    "portal did not start. Add the image with 'dsportal environments add NAME --image FILE' and "
+    "choose its kernel, or start the image in a job file: srun apptainer exec IMAGE python3 "
+    "train.py."
+)
+_NO_ANSWER = "Slurm is not responding. Running jobs are not affected. Try again in a minute."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobState:
+    """What Slurm says about a job.
+
+    Attributes:
+        state: Long name of its state; "UNKNOWN" if Slurm did not answer, "GONE" if it does not know
+            the job any more.
+        reason: Why it waits, in Slurm's words.
+        nodes: Its nodes, in Slurm's short form; empty while it waits.
+    """
+
+    state: str
+    reason: str = ""
+    nodes: str = ""
+
+    @property
+    def is_waiting(self) -> bool:
+        """True if nothing of the job runs yet, or not any more since it is in the queue again."""
+        return parse_state(self.state).phase is Phase.WAITING
+
+    @property
+    def is_over(self) -> bool:
+        """True if the job has ended; never if Slurm just did not answer."""
+        state = parse_state(self.state)
+        # While Slurm cleans up, it does not say yet how the job ended.
+        has_ended = state.phase is Phase.OVER and state is not SlurmState.COMPLETING
+        return has_ended or self.state == "GONE"
+
+
+def check_srun() -> None:
+    """Refuse a run before anything is written for it.
+
+    Raises:
+        StepError: If there is no srun.
+    """
+    if shutil.which(reach(["srun"])[0]) is None:
+        raise StepError(_NO_SRUN)
+
+
+def submit(request: JobRequest, command: Sequence[str]) -> int:
+    """Return the number of a newly queued job that runs `command`.
+
+    Raises:
+        SessionError: If it would wait for ever, since it asks for more than its partition, account
+            or QOS gives one job; it is not queued then.
+        StepError: If Slurm refuses it or does not answer.
+    """
+    limits = partition_limits(request.partition) if request.partition else PartitionLimits()
+    if request.partition:
+        asked = (request.shape, request.walltime_s, request.partition)
+        if too_large := explain_too_large(*asked, limits):
+            raise SessionError(too_large)
+    done = _slurm(sbatch_argv(request), stdin=job_script(command))
+    if done is None:
+        raise StepError(_NO_ANSWER)
+    job_id = re.match(r"(\d+)", done.stdout)
+    if done.returncode != 0 or job_id is None:
+        # Slurm's own message does not say how many GPUs a node has.
+        most = most_gpus_per_node(request.partition)
+        too_many = explain_too_many(request.shape, most, limits.most_nodes)
+        raise StepError(too_many or explain_rejection(done.stderr), is_refused=True)
+    _refuse_for_ever(request, int(job_id[1]))
+    return int(job_id[1])
+
+
+def _refuse_for_ever(request: JobRequest, job_id: int) -> None:
+    """Cancel a job whose limits keep it in the queue for ever.
+
+    Raises:
+        SessionError: What was asked, the limit and the next step.
+    """
+    give_up_at = time.monotonic() + _CONSIDERED_WITHIN_S
+    job = job_state(job_id)
+    # Slurm looks at the limits of accounts when it takes a job, or soon after.
+    while job.is_waiting and job.reason in _NOT_CONSIDERED and time.monotonic() < give_up_at:
+        time.sleep(_ASK_EVERY_S)
+        job = job_state(job_id)
+    never = explain_never(job.reason, request.shape, request.walltime_s)
+    if job.is_waiting and never is not None:
+        cancel(job_id)
+        raise SessionError(never)
+
+
+def partition_limits(partition: str) -> PartitionLimits:
+    """Return what a partition gives one job; no limits if Slurm does not answer."""
+    done = _slurm(["sinfo", "--noheader", f"--partition={partition}", f"--format={SINFO_FORMAT}"])
+    return parse_limits(done.stdout if done is not None and done.returncode == 0 else "")
+
+
+def most_gpus_per_node(partition: str) -> int:
+    """Return the GPUs of the node that has the most; 0 if Slurm does not say.
+
+    Args:
+        partition: Empty for all partitions.
+    """
+    where = [f"--partition={partition}"] if partition else []
+    done = _slurm(["sinfo", "--noheader", *where, "--format=%G"])
+    return parse_most_gpus(done.stdout) if done is not None and done.returncode == 0 else 0
+
+
+def parse_most_gpus(gres: str) -> int:
+    """Return the GPUs of the node that has the most, all types together.
+
+    Args:
+        gres: What sinfo prints for %G, a line for each kind of node, such as "gpu:v100:4(S:0-1)".
+
+    Source:
+        sinfo(1), Slurm 22.05.
+    """
+    lines = [_GPUS.findall(line) for line in gres.splitlines()]
+    return max((sum(map(int, numbers)) for numbers in lines), default=0)
+
+
+def job_state(job_id: int) -> JobState:
+    """Return the state of a job; from accounting if squeue has forgotten it.
+
+    Source:
+        squeue(1), sacct(1), Slurm 22.05.
+    """
+    mark = new_mark()
+    done = _slurm(["squeue", *QUEUED.options(mark), f"--jobs={job_id}", "--states=all"])
+    # squeue fails for a job that it has forgotten: no reason to give up.
+    if done is None or (done.returncode != 0 and NO_SUCH_JOB not in done.stderr):
+        return JobState(state="UNKNOWN")
+    row = next(QUEUED.rows(done.stdout, mark), None)
+    if row is None:
+        return _state_in_accounting(job_id)
+    state, nodes, reason = row
+    return JobState(state=state, nodes=nodes, reason=reason)
+
+
+def cancel(job_id: int, *, kill: bool = False) -> None:
+    """Cancel a job.
+
+    Args:
+        job_id: The Slurm job.
+        kill: True to kill its processes at once, those of the batch script too.
+    """
+    # --full: without it scancel signals the steps, not the batch script.
+    _slurm(["scancel", *(["--full", "--signal=KILL"] if kill else []), str(job_id)])
+
+
+def my_step_names() -> set[str] | None:
+    """Return the names of the user's running steps, or None if Slurm did not answer."""
+    mark = new_mark()
+    done = _slurm(["squeue", *STEP_NAMES.options(mark), "--steps", f"--user={os.getuid()}"])
+    if done is None or done.returncode:
+        return None
+    return {name for (name,) in STEP_NAMES.rows(done.stdout, mark)}
+
+
+def step_names(job_id: int) -> set[str]:
+    """Return the names of the running steps of one job; none if Slurm did not answer."""
+    mark = new_mark()
+    done = _slurm(["squeue", *STEP_NAMES.options(mark), "--steps", f"--jobs={job_id}"])
+    if done is None or done.returncode:
+        return set()
+    return {name for (name,) in STEP_NAMES.rows(done.stdout, mark)}
+
+
+def mpi_plugins() -> frozenset[str] | None:
+    """Return the names of Slurm's MPI plugins, or None if it did not list them.
+
+    Source:
+        srun(1), --mpi=list, and what it prints: a title, then one name a line; Slurm 22.05 and
+        24.11 to standard output, 20.11 to standard error after "srun: ".
+    """
+    done = _slurm(["srun", "--mpi=list"])
+    if done is None or done.returncode:
+        return None
+    # The title has several words, the name of a plugin only one.
+    lines = (done.stdout + done.stderr).replace("srun: ", "").splitlines()
+    return frozenset(line.strip() for line in lines if len(line.split()) == 1)
+
+
+def _state_in_accounting(job_id: int) -> JobState:
+    mark = new_mark()
+    done = _slurm(["sacct", *ENDED.options(mark), f"--jobs={job_id}"])
+    text = done.stdout if done is not None and done.returncode == 0 else ""
+    _, state = next(ENDED.rows(text, mark), ["", "GONE"])
+    # sacct writes "CANCELLED by 1000".
+    return JobState(state=state.partition(" ")[0])
+
+
+def _slurm(argv: Sequence[str], *, stdin: str = "") -> subprocess.CompletedProcess[str] | None:
+    try:
+        return subprocess.run(
+            reach(argv),
+            env={**job_environment(os.environ), "LC_ALL": os.environ.get("LC_ALL", "C.UTF-8")},
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=_TIMEOUT_S,
+            check=False,
+            # The notebook's interrupt button signals the whole process group.
+            start_new_session=True,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None

@@ -1,0 +1,69 @@
+"""Renders job files for sbatch: a training script on several nodes without a notebook. Pure."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from dsportal.errors import LaunchError
+from dsportal.launch.sbatch import JobRequest, resource_options, warning_option
+
+# Kernel whose Python each program runs in; "plain" needs none.
+PROGRAMS = {"horovod": "tensorflow", "torch": "pytorch", "plain": ""}
+
+
+def render_job_file(
+    request: JobRequest,
+    *,
+    script: Path,
+    arguments: Sequence[str],
+    program: str,
+    activate: Sequence[str],
+    simulated_gpus: bool,
+    mpi: bool = False,
+) -> str:
+    """Return the text of a job file.
+
+    Args:
+        request: Name, shape, time and resources of the job.
+        script: Absolute path of the training script.
+        arguments: Command line of the script.
+        program: A key of PROGRAMS.
+        activate: Command of the shell after which python is the program's; empty for the node's
+            own python3, with "plain" only.
+        simulated_gpus: True if the site only counts GPUs and has none.
+        mpi: True if Horovod's ranks are to meet over MPI.
+
+    Raises:
+        LaunchError: If a name contains a line end.
+    """
+    options = [*resource_options(request), "--output=%x-%j.out", "--no-requeue"]
+    if program != "plain":
+        # A plain program would die of the signal.
+        options.append(warning_option(request.walltime_s))
+    words = [str(script), *arguments]
+    if any("\n" in word for word in [*options, *words]):
+        raise LaunchError("A name with a line end cannot stand in a job file. Rename the script.")
+    if program == "plain":
+        command = f"srun {shlex.join(['python' if activate else 'python3', *words])}"
+        note = "# One process for each GPU, started by Slurm; replace the line by any program."
+    else:
+        command = f"exec {shlex.join(['python', '-m', 'dsportal.alone', *words])}"
+        note = "# One rank for each GPU; their logs are in ~/portal-runs, and runs() lists the run."
+    lines = [
+        "#!/bin/bash",
+        *(f"#SBATCH {_quoted(option)}" for option in options),
+        "",
+        *(["export PORTAL_GPUS_SIMULATED=1"] if simulated_gpus else []),
+        *(["export PORTAL_MPI=1"] if mpi else []),
+        *([f"{shlex.join(activate)} || exit 1"] if activate else []),
+        note,
+        command,
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(option: str) -> str:
+    # sbatch reads these lines itself; quotation marks keep blanks together.
+    return f'"{option}"' if " " in option else option

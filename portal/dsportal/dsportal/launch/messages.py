@@ -1,0 +1,76 @@
+"""Slurm's states and reasons as sentences, the same that the portal's pages show for a session."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dsportal import diagnosis
+from dsportal.amounts import format_duration
+from dsportal.diagnosis.limit_reasons import explain_limit, parse_limit
+from dsportal.diagnosis.messages import RUN, Situation
+from dsportal.diagnosis.pending import normalize_reason
+from dsportal.launch.layout import Layout
+from dsportal.slurm.states import JobState, parse_state
+
+_RUN = Situation(subject=RUN)
+# Of the reasons that are no limits of accounts, those that only another request ends.
+_NEVER_STARTS = {"PartitionTimeLimit", "MaxMemPerLimit", "BadConstraints"}
+
+
+def explain_waiting(
+    reason: str, state: str = JobState.PENDING.name, n_gpus: int | None = None
+) -> str:
+    """Return why a run waits, and the next step; an unknown reason is quoted.
+
+    Args:
+        reason: What squeue prints as reason (%r): a word such as "Resources", or a sentence.
+        state: The job's state, squeue's long name.
+        n_gpus: GPUs that the run asks for; None if not known.
+    """
+    situation = replace(_RUN, n_gpus=n_gpus)
+    return str(diagnosis.explain_waiting(reason, situation, state=parse_state(state)))
+
+
+def explain_never(reason: str, shape: Layout, walltime_s: int) -> str | None:
+    """Return why a run that Slurm has queued will never start, and the next step.
+
+    Args:
+        reason: What squeue prints as reason (%r).
+        shape: Ranks and nodes that were asked for.
+        walltime_s: Time limit that was asked for, in seconds.
+
+    Returns:
+        Sentences for the user; None if it may start.
+    """
+    word = normalize_reason(reason)
+    limit = parse_limit(word)
+    if limit is not None and (limit.is_minimum or limit.per in {"job", "node"}):
+        situation = replace(_RUN, n_gpus=shape.n_ranks)
+        why = str(explain_limit(limit, situation, is_refused=True))
+    elif word in _NEVER_STARTS:
+        why = explain_waiting(word, n_gpus=shape.n_ranks)
+    else:
+        return None
+    gpus = "1 GPU" if shape.n_ranks == 1 else f"{shape.n_ranks} GPUs"
+    nodes = "1 node" if shape.n_nodes == 1 else f"{shape.n_nodes} nodes"
+    asked = f"You asked for {gpus} on {nodes} for {format_duration(walltime_s)}."
+    return f"{asked} {why} Slurm calls the limit {word}."
+
+
+def explain_end(state: str, node: str = "") -> str:
+    """Return why a run's job ended, if the run itself did not say, and the next step.
+
+    Args:
+        state: The job's last state, the long name of squeue and sacct.
+        node: The node that it ran on, or empty.
+    """
+    return str(diagnosis.explain_end(parse_state(state), node=node, situation=_RUN))
+
+
+def explain_rejection(stderr: str) -> str:
+    """Return why sbatch refused a run, and the next step; unknown text is quoted.
+
+    Args:
+        stderr: What sbatch printed on standard error.
+    """
+    return str(diagnosis.explain_rejection(stderr, _RUN))

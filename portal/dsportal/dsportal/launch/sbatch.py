@@ -1,0 +1,128 @@
+"""The Slurm job of a run: sbatch's arguments, script and environment. Pure."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dsportal.launch.layout import Layout
+from dsportal.task.inherited import inherited
+
+# Seconds before the time limit at which ranks are told to save a checkpoint; of a short run the
+# last third.
+LONGEST_WARNING_S = 90
+DEFAULT_WALLTIME_S = 8 * 3600
+# Variables of the session alone: its GPUs, its Slurm job.
+_OF_THE_SESSION = (
+    *("SLURM", "SRUN_", "SBATCH_", "SQUEUE_", "OMP_NUM_THREADS"),
+    *("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"),
+    *("PORTAL_N_GPUS", "PORTAL_WALLTIME_S", "PORTAL_RUN_", "PORTAL_SESSION_"),
+)
+_KEPT = frozenset({"SLURM_CONF"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRequest:
+    """Everything that decides the Slurm job of a run.
+
+    Attributes:
+        name: Name of the job, that of the run.
+        shape: Ranks and nodes.
+        walltime_s: Time limit in seconds, 60 or more.
+        folder: The run's folder; the job starts there and writes its log there.
+        cores_per_gpu: CPU cores for each GPU; 0 leaves it to the partition.
+        memory_mib_per_gpu: Memory in MiB for each GPU; 0 leaves it to the partition.
+        partition: Slurm partition, or empty for the default one.
+        account: Slurm account, or empty for the default one.
+        qos: Slurm quality of service, or empty for the default one.
+    """
+
+    name: str
+    shape: Layout
+    walltime_s: int
+    folder: Path
+    cores_per_gpu: int = 0
+    memory_mib_per_gpu: int = 0
+    partition: str = ""
+    account: str = ""
+    qos: str = ""
+
+
+def resource_options(request: JobRequest) -> list[str]:
+    """Return sbatch's long options for the size and place of a job: one task for each GPU.
+
+    Source:
+        sbatch(1), Slurm 22.05.
+    """
+    shape = request.shape
+    options = [
+        f"--job-name={request.name}",
+        f"--nodes={shape.n_nodes}",
+        f"--ntasks={shape.n_ranks}",
+        f"--ntasks-per-node={shape.ranks_per_node}",
+        f"--gpus-per-node={shape.ranks_per_node}",
+        f"--time={_walltime(request.walltime_s)}",
+    ]
+    if request.cores_per_gpu:
+        options.append(f"--cpus-per-task={request.cores_per_gpu}")
+    if request.memory_mib_per_gpu:
+        # --mem is the memory of a node.
+        options.append(f"--mem={request.memory_mib_per_gpu * shape.ranks_per_node}M")
+    for option in ("partition", "account", "qos"):
+        if value := getattr(request, option):
+            options.append(f"--{option}={value}")
+    return options
+
+
+def sbatch_argv(request: JobRequest) -> list[str]:
+    """Return the sbatch command that queues a run; the script goes to its standard input.
+
+    Source:
+        sbatch(1), Slurm 22.05.
+    """
+    return [
+        "sbatch",
+        "--parsable",
+        *resource_options(request),
+        # Slurm never starts a run a second time by itself: resume=True does.
+        "--no-requeue",
+        "--export=ALL",
+        warning_option(request.walltime_s),
+        f"--chdir={request.folder}",
+        f"--output={request.folder / 'job.log'}",
+    ]
+
+
+def warning_option(walltime_s: int) -> str:
+    """Return sbatch's option for a warning before the time limit, at most 90 s before it.
+
+    Source:
+        sbatch(1), --signal, Slurm 22.05.
+    """
+    # B: only the script's shell gets it, which exec has replaced by our program.
+    return f"--signal=B:USR1@{min(LONGEST_WARNING_S, walltime_s // 3)}"
+
+
+def job_script(command: Sequence[str]) -> str:
+    """Return the job's script, whose shell `command` replaces, so that it gets the signals."""
+    return f"#!/bin/bash\nexec {shlex.join(command)}\n"
+
+
+def job_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a job of its own: without the session's job, GPUs and hub login.
+
+    Args:
+        environ: Environment of the notebook.
+    """
+    return {
+        name: value
+        for name, value in inherited(environ).items()
+        if name in _KEPT or not name.startswith(_OF_THE_SESSION)
+    }
+
+
+def _walltime(walltime_s: int) -> str:
+    minutes, seconds = divmod(walltime_s, 60)
+    return f"{minutes}:{seconds:02}"

@@ -1,0 +1,97 @@
+"""Entry point of a run with a job of its own, on the job's first node.
+
+Started as `python -m dsportal.notebook.batch RUN_FOLDER`.
+
+It serves the rendezvous, starts the ranks on all nodes and writes their logs, so that the run no
+longer needs the notebook.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from dsportal.errors import LaunchError
+from dsportal.launch.step import JobStep
+from dsportal.notebook.runs import show
+from dsportal.notebook.supervise import supervise
+from dsportal.rendezvous.network import LOOPBACK, address_of_node
+from dsportal.task.folder import RunFolder
+from dsportal.task.plan import End, Failure, Plan
+
+# Slurm sends it some time before the limit, and the site may send it before a preemption.
+WARNING_SIGNAL = signal.SIGUSR1
+
+
+class JobToldToEnd(BaseException):
+    """Slurm told the job to end. A BaseException, so that no handler of errors catches it."""
+
+
+def main(argv: list[str]) -> int:
+    """Return the exit status of `run_ranks` for the folder in `argv`."""
+    return run_ranks(RunFolder(Path(argv[1])))
+
+
+def run_ranks(folder: RunFolder, shown: Sequence[int] = ()) -> int:
+    """Run the ranks of a run on all nodes of this job.
+
+    Args:
+        folder: Folder of the run, with its plan and call.
+        shown: Ranks whose output is also written to the job's own output.
+
+    Returns:
+        Exit status for Slurm: srun's, or 0 if the ranks saved a checkpoint to resume from.
+    """
+    node = os.environ.get("SLURMD_NODENAME") or os.uname().nodename
+    signal.signal(signal.SIGTERM, _told_to_end)
+    try:
+        plan = folder.read_plan()
+        end = supervise(
+            folder,
+            plan,
+            job_id=int(os.environ["SLURM_JOB_ID"]),
+            node="",
+            host=_host(plan, node),
+            shown=shown,
+            show=show,
+            may_leave_out=False,
+            on_start=_pass_warnings_on,
+        )
+    except JobToldToEnd:
+        # As a shell reports a program that a signal ended.
+        return 128 + signal.SIGTERM
+    except LaunchError as error:
+        failure = Failure(
+            rank=0, node=node, time_s=time.time(), summary=str(error), traceback_text=""
+        )
+        folder.write_failure(failure)
+        # Nothing else tells the notebook: it reads the run's folder.
+        folder.write_end(End(status=1, reason=str(error)))
+        return 1
+    return 0 if end.is_saved else end.status
+
+
+def _host(plan: Plan, node: str) -> str:
+    # On one node, nobody else has to reach the store.
+    return LOOPBACK if plan.n_nodes == 1 else address_of_node(node)
+
+
+def _told_to_end(number: int, frame: FrameType | None) -> NoReturn:
+    # A second signal must not interrupt the clean-up.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise JobToldToEnd
+
+
+def _pass_warnings_on(step: JobStep) -> None:
+    # Slurm signals the batch script alone; the ranks learn of it through their step.
+    signal.signal(WARNING_SIGNAL, lambda number, frame: step.warn())
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

@@ -1,0 +1,232 @@
+"""Handle of a run in the notebook: state, progress, output, result, and how to stop it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, Literal
+
+from dsportal.errors import LaunchError, StepError, hide_frames
+from dsportal.launch import commands
+from dsportal.launch.messages import explain_end, explain_waiting
+from dsportal.notebook.failure import explain_failure
+from dsportal.notebook.log_tail import LogTail
+from dsportal.notebook.progress_bar import ProgressBar
+from dsportal.task.folder import RunFolder
+from dsportal.task.interrupts import without_interrupts
+from dsportal.task.throughput import Throughput
+
+POLL_S = 0.15
+ASK_SLURM_EVERY_S = 1.0
+END_WITHIN_S = 4.0
+KILL_WITHIN_S = 1.0
+# A file written on another node may become visible here this much later (NFS).
+FILES_LATE_S = 8.0
+
+
+class Run:
+    """A run that was started; it continues without this object.
+
+    Args:
+        folder: Folder of the run.
+        job_id: Its own Slurm job, or None if it is a step of a session.
+        show: Takes text for the cell.
+    """
+
+    def __init__(
+        self, folder: RunFolder, job_id: int | None, show: Callable[[str], object]
+    ) -> None:
+        self.folder = folder
+        self.job_id = job_id
+        self._show = show
+
+    @property
+    def id(self) -> str:
+        """Name of the run, for `attach`."""
+        return self.folder.name
+
+    @property
+    def state(self) -> str:
+        """One of waiting, running, done, failed, stopped, saved, lost; unknown without Slurm."""
+        end = self.folder.read_end()
+        if end is not None:
+            return end.word
+        if self.job_id is None:
+            # A step of a session has no job of its own; its name is that of the run.
+            names = commands.my_step_names()
+            return "unknown" if names is None else "running" if self.id in names else "lost"
+        job = commands.job_state(self.job_id)
+        if job.is_waiting:
+            return "waiting"
+        if job.is_over:
+            end = self.folder.read_end()
+            # Read again: it may have been written since the first look.
+            return end.word if end is not None else "lost"
+        return "unknown" if job.state == "UNKNOWN" else "running"
+
+    def __repr__(self) -> str:
+        job = f", job {self.job_id}" if self.job_id is not None else ""
+        return f"<Run {self.id}: {self.state}{job}>"
+
+    @property
+    def progress(self) -> Throughput | None:
+        """Step, images/s, loss and lag of the ranks; None if the function reports none."""
+        return self.folder.read_throughput()
+
+    def output(self, rank: int = 0) -> str:
+        """Return everything that a rank has printed so far.
+
+        Args:
+            rank: Number of the rank, from 0.
+
+        Returns:
+            The text; empty before it has printed anything.
+
+        Raises:
+            LaunchError: If the run has no such rank.
+        """
+        n_ranks = self.folder.read_plan().n_ranks
+        if not 0 <= rank < n_ranks:
+            raise LaunchError(f"You asked for rank {rank}; the run has ranks 0 to {n_ranks - 1}.")
+        try:
+            return self.folder.log_path(rank).read_text(encoding="utf-8", errors="replace")
+        except FileNotFoundError:
+            return ""
+
+    def wait(self, show: Literal["first", "all", "none"] = "first") -> Any:
+        """Show what the run prints until it ends, and return its result.
+
+        The interrupt button ends the run; close the notebook to let it continue.
+
+        Args:
+            show: "first" shows rank 0, "all" every rank with its number, "none" nothing.
+
+        Returns:
+            What the function returned: on rank 0, or a list if the run was started with
+            results="all"; None for a script, and for a run that saved a checkpoint.
+
+        Raises:
+            BaseException: The interrupt, after all ranks have ended.
+        """
+        try:
+            self._follow(show)
+        except BaseException as error:
+            if self.job_id is not None:
+                self.stop()
+            hide_frames(error)
+            raise
+        return self.result()
+
+    def result(self) -> Any:
+        """Return what the function returned, without waiting.
+
+        Returns:
+            As for `wait`.
+
+        Raises:
+            LaunchError: If the run has not ended yet.
+            StepError: If Slurm ended the run.
+            error: The RankError or StepError that explains why a rank failed.
+        """
+        end = self.folder.read_end()
+        if end is None:
+            job = commands.job_state(self.job_id) if self.job_id is not None else None
+            if job is not None and job.is_over:
+                raise StepError(f"{explain_end(job.state, job.nodes)} {self._log_hint()}")
+            raise LaunchError(f"The run {self.id} is {self.state}; wait() waits for its end.")
+        plan = self.folder.read_plan()
+        if end.is_saved:
+            self._show("A checkpoint was saved. run(..., resume=True) continues from it.\n")
+            return None
+        if end.was_stopped:
+            raise StepError(f"{explain_end(self._last_state())} {self._log_hint()}")
+        if end.status != 0:
+            error = explain_failure(self.folder, end, plan.n_ranks)
+            raise error
+        if not plan.n_results:
+            return None
+        values = [self.folder.read_result(rank) for rank in range(plan.n_results)]
+        return values if plan.returns_list else values[0]
+
+    def stop(self) -> None:
+        """End every rank: SIGTERM first, SIGKILL after that, within 5 s.
+
+        Raises:
+            LaunchError: If the run belongs to a cell of a session, which has to be interrupted.
+        """
+        if self.folder.read_end() is not None:
+            return
+        if self.job_id is None:
+            raise LaunchError(
+                f"The run {self.id} is part of a session. Interrupt the cell that started it."
+            )
+        # A second interrupt must not leave ranks behind.
+        with without_interrupts():
+            commands.cancel(self.job_id)
+            if not self._is_over_within(END_WITHIN_S):
+                commands.cancel(self.job_id, kill=True)
+                self._is_over_within(KILL_WITHIN_S)
+        self._show("Stopped: all ranks have been ended.\n")
+
+    def _last_state(self) -> str:
+        # Slurm reports the final state, such as TIMEOUT, only after it has cleaned up.
+        give_up_at = time.monotonic() + FILES_LATE_S
+        while self.job_id is not None and time.monotonic() < give_up_at:
+            job = commands.job_state(self.job_id)
+            if job.is_over:
+                return job.state
+            time.sleep(ASK_SLURM_EVERY_S / 2)
+        return "CANCELLED"
+
+    def _is_over_within(self, timeout_s: float) -> bool:
+        give_up_at = time.monotonic() + timeout_s
+        while time.monotonic() < give_up_at:
+            if self.folder.read_end() is not None or self._job_is_over():
+                return True
+            time.sleep(POLL_S)
+        return False
+
+    def _job_is_over(self) -> bool:
+        return self.job_id is not None and commands.job_state(self.job_id).is_over
+
+    def _follow(self, show: Literal["first", "all", "none"]) -> None:
+        plan = self.folder.read_plan()
+        shown = range({"first": 1, "all": plan.n_ranks, "none": 0}[show])
+        # From files, not from srun: the ranks may run in another job, and the cell may attach late.
+        tail = LogTail([self.folder.log_path(rank) for rank in shown], self._show)
+        bar = ProgressBar(self._show)
+        said, asked_at, over_since = "", 0.0, 0.0
+        while self.folder.read_end() is None:
+            tail.read()
+            now = time.monotonic()
+            if now - asked_at >= ASK_SLURM_EVERY_S:
+                asked_at = now
+                if (pace := self.progress) is not None:
+                    bar.draw(pace)
+                said, is_over = self._report(said)
+                # The job may be over before its last files are visible here.
+                over_since = (over_since or now) if is_over else 0.0
+                if is_over and now - over_since >= FILES_LATE_S:
+                    break
+            time.sleep(POLL_S)
+        tail.read(is_end=True)
+        bar.finish(self.progress, self.folder.read_end())
+
+    def _report(self, said: str) -> tuple[str, bool]:
+        # Shows news of the job; returns the last news and whether the job is over.
+        if self.job_id is None:
+            return said, self.state == "lost"
+        job = commands.job_state(self.job_id)
+        if job.is_waiting:
+            n_gpus = self.folder.read_plan().n_ranks
+            text = explain_waiting(job.reason, job.state, n_gpus)
+        elif job.state == "RUNNING":
+            text = f"Running on {job.nodes}."
+        else:
+            text = said
+        if text != said:
+            self._show(f"{text}\n")
+        return text, job.is_over
+
+    def _log_hint(self) -> str:
+        return f"Logs: {self.folder.path}"

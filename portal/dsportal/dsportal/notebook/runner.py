@@ -1,0 +1,260 @@
+"""`run`: one call that runs a function of the notebook as one rank for each GPU."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import shutil
+import sys
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal
+
+from dsportal.errors import LaunchError, SessionError, StepError, hide_frames
+from dsportal.launch import commands
+from dsportal.launch.layout import Layout, fits_session, parse_layout
+from dsportal.launch.mpi import check_mpi
+from dsportal.launch.outside import read_image_start
+from dsportal.launch.sbatch import DEFAULT_WALLTIME_S, JobRequest
+from dsportal.launch.session import SessionAllocation, read_session
+from dsportal.notebook.handle import Run
+from dsportal.notebook.progress_bar import ProgressBar
+from dsportal.notebook.resume import announce_resumed, copy_checkpoints, find_resumed
+from dsportal.notebook.runs import runs_of_session
+from dsportal.notebook.runs import show as show_text
+from dsportal.notebook.supervise import supervise
+from dsportal.rendezvous.network import LOOPBACK
+from dsportal.task.call import Call, call_name, make_call
+from dsportal.task.folder import RunFolder
+from dsportal.task.folders import create_folder
+from dsportal.task.plan import Plan
+
+
+def run(
+    train: Any,
+    *args: Any,
+    gpus: int | None = None,
+    nodes: int = 1,
+    results: Literal["first", "all"] = "first",
+    show: Literal["first", "all"] = "first",
+    wait: bool = True,
+    resume: bool | str = False,
+    hours: float | None = None,
+    mpi: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """Run a function of the notebook as one rank for each GPU, and return what it returns.
+
+    If the session has the GPUs, the ranks are a step of its own Slurm job. More GPUs, several
+    nodes, hours or wait=False make a Slurm job of its own, which waits in the queue like a session
+    and continues when the notebook is closed. What rank 0 prints appears in the cell line by line;
+    every rank has a log in the folder of the run, under `~/portal-runs`. The interrupt button ends
+    all ranks.
+
+    Args:
+        train: A function, which may be defined in the notebook, or the path of a script.
+        *args: Its arguments; for a script its command line.
+        gpus: GPUs on all nodes together, and so ranks; None for as many a node as the session
+            has. Simulated GPUs count.
+        nodes: Nodes to use, 1 or more; each has the same number of ranks.
+        results: "first" returns what rank 0 returned, "all" a list with one result for each rank.
+        show: "first" shows what rank 0 prints, "all" the lines of every rank with its number.
+        wait: False returns a `Run` at once; the run outlives the session.
+        resume: True gives the function a copy of the checkpoints of its newest earlier run, a
+            run's name or a part of it those of that run: see `dsportal.checkpoint`.
+        hours: Time limit of a job of its own; None for the length of the session.
+        mpi: True lets Horovod's ranks meet and average over MPI, started by `srun --mpi=pmix`,
+            instead of over Gloo. Horovod has to be built with MPI.
+        **kwargs: Keyword arguments of the function.
+
+    Returns:
+        What the function returned on rank 0, or on every rank; None for a script. With wait=False
+        the `Run`.
+
+    Raises:
+        SessionError: If this is no session, the numbers of GPUs and nodes do not fit together, or
+            its partition, account or QOS never gives one job as much.
+        RankError: If the function fails on a rank: with that rank's traceback, node and log.
+        StepError: If Slurm refuses the job, does not start the ranks, or has no PMIx for MPI.
+        LaunchError: If the function, its arguments or its result cannot be sent, or Horovod is
+            built without MPI.
+    """
+    for name, value in (("results", results), ("show", show)):
+        if value not in {"first", "all"}:
+            raise LaunchError(f"You asked for {name}={value!r}; choose 'first' or 'all'.")
+    session = read_session(os.environ)
+    shape = parse_layout(gpus, nodes, session.n_gpus)
+    walltime_s = _walltime_s(hours, session)
+    in_own_job = not wait or hours is not None or not fits_session(shape, session)
+    call = make_call(train, args, kwargs)
+    _check_arguments(call)
+    # What can be refused is refused before the folder is created.
+    resumed = find_resumed(resume, call_name(call))
+    commands.check_srun()
+    if mpi:
+        check_mpi()
+    returns_list = results == "all"
+    plan = _plan(session, shape, call, returns_list=returns_list, in_own_job=in_own_job, mpi=mpi)
+    folder = create_folder(call_name(call), datetime.now())
+    try:
+        if resumed is not None:
+            show_text(announce_resumed(resumed))
+            plan = replace(plan, continues=resumed.id)
+            copy_checkpoints(resumed, folder)
+        folder.write_plan(plan)
+        folder.write_call(call)
+    # An interrupt of the copy, too.
+    except BaseException:
+        _forget(folder)
+        raise
+    if in_own_job:
+        started = _submit(folder, shape, session, walltime_s)
+        return started.wait(show) if wait else started
+    return _run_step(folder, plan, session, n_shown=plan.n_ranks if show == "all" else 1)
+
+
+def _check_arguments(call: Call) -> None:
+    """Refuse arguments that the function does not take, before anything is started.
+
+    Raises:
+        LaunchError: If it takes others; with the argument of `run` that may be meant.
+    """
+    if call.function is None:
+        return
+    try:
+        # Of a decorated function the decorator's own, which may pass on others.
+        taken = inspect.signature(call.function, follow_wrapped=False)
+    # Functions in C may not say.
+    except (TypeError, ValueError):
+        return
+    try:
+        taken.bind(*call.args, **call.kwargs)
+    except TypeError as error:
+        own = [name for name in inspect.signature(run).parameters if name not in call.kwargs]
+        meant = [near for name in call.kwargs for near in get_close_matches(name, own)[:1]]
+        hint = f" run() takes {' and '.join(meant)}." if meant else ""
+        raise LaunchError(f"{call_name(call)}() cannot be called: {error}.{hint}") from error
+
+
+def _forget(folder: RunFolder) -> None:
+    """Remove the folder of a run that was not started, so that no list of runs has it."""
+    shutil.rmtree(folder.path, ignore_errors=True)
+
+
+def _plan(
+    session: SessionAllocation,
+    shape: Layout,
+    call: Call,
+    *,
+    returns_list: bool,
+    in_own_job: bool,
+    mpi: bool,
+) -> Plan:
+    image = read_image_start(os.environ)
+    # Set by jupyter_server; of a console it is no path of a notebook.
+    notebook = os.environ.get("JPY_SESSION_NAME", "")
+    cores = session.cores_per_gpu or 1
+    # Ranks of a step share the session's cores; those of a job get as many per GPU as the session.
+    usable = session.n_usable_cores // shape.n_ranks
+    n_results = shape.n_ranks if returns_list else 1
+    return Plan(
+        n_ranks=shape.n_ranks,
+        cores_per_rank=max(1, cores if in_own_job else usable),
+        simulated_gpus=session.simulated_gpus,
+        working_dir=str(Path.cwd()),
+        module_paths=tuple(sys.path),
+        n_results=0 if call.script is not None else n_results,
+        n_nodes=shape.n_nodes,
+        cores_per_node=cores * shape.ranks_per_node if in_own_job else session.n_cores,
+        in_own_job=in_own_job,
+        notebook=notebook if notebook.endswith(".ipynb") else "",
+        returns_list=returns_list,
+        mpi=mpi,
+        rank_start=() if image is None else image.rank,
+    )
+
+
+def _walltime_s(hours: object, session: SessionAllocation) -> int:
+    if hours is None:
+        return session.walltime_s or DEFAULT_WALLTIME_S
+    # True and False are ints in Python.
+    if not isinstance(hours, (int, float)) or isinstance(hours, bool) or not 1 / 60 <= hours < 9000:
+        raise LaunchError(f"You asked for hours={hours!r}; give a number, such as 8 or 0.5.")
+    return round(hours * 3600)
+
+
+def _submit(folder: RunFolder, shape: Layout, session: SessionAllocation, walltime_s: int) -> Run:
+    request = JobRequest(
+        name=folder.name,
+        shape=shape,
+        walltime_s=walltime_s,
+        folder=folder.path,
+        cores_per_gpu=session.cores_per_gpu,
+        memory_mib_per_gpu=session.memory_mib_per_gpu,
+        partition=session.partition,
+        account=session.account,
+        qos=session.qos,
+    )
+    # The job starts on the node itself; only its ranks are in the image of this kernel.
+    image = read_image_start(os.environ)
+    python = sys.executable if image is None else image.python
+    command = [python, "-m", "dsportal.notebook.batch", str(folder.path)]
+    try:
+        job_id = commands.submit(request, command)
+    except (SessionError, StepError) as error:
+        # Without an answer the job may be in the queue, and then needs its folder.
+        if isinstance(error, SessionError) or error.is_refused:
+            _forget(folder)
+        raise
+    # At once: `attach` finds the job by it if this kernel dies.
+    folder.write_job_id(job_id)
+    plan = folder.read_plan()
+    nodes = "1 node" if shape.n_nodes == 1 else f"{shape.n_nodes} nodes"
+    _announce(folder, plan, f"{nodes} as job {job_id}", n_cores=session.cores_per_gpu)
+    return Run(folder, job_id, show_text)
+
+
+def _run_step(folder: RunFolder, plan: Plan, session: SessionAllocation, *, n_shown: int) -> Any:
+    _announce(folder, plan, session.node, n_cores=plan.cores_per_rank)
+    _warn_of_others(session.job_id, folder.name)
+    bar = ProgressBar(show_text)
+    try:
+        end = supervise(
+            folder,
+            plan,
+            job_id=session.job_id,
+            node=session.node,
+            host=LOOPBACK,
+            shown=range(n_shown),
+            show=show_text,
+            on_pace=bar.draw,
+        )
+    except BaseException as error:
+        show_text("Stopped: all ranks have been ended.\n")
+        hide_frames(error)
+        raise
+    bar.finish(folder.read_throughput(), end)
+    return Run(folder, None, show_text).result()
+
+
+def _warn_of_others(job_id: int, name: str) -> None:
+    # A warning must not keep a training from starting, whatever is in the folder of runs.
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        others = ", ".join(other.id for other in runs_of_session(job_id, but=name))
+        if others:
+            show_text(
+                f"Still running on the same GPUs: {others}. Runs that share GPUs are slower and "
+                "may run out of GPU memory. Interrupt the cell of one, or start this one as a job "
+                "of its own with wait=False.\n"
+            )
+
+
+def _announce(folder: RunFolder, plan: Plan, place: str, *, n_cores: int) -> None:
+    ranks, each = (f"{plan.n_ranks} ranks", "each ") if plan.n_ranks > 1 else ("1 rank", "")
+    gpu = "a simulated GPU" if plan.simulated_gpus else "a GPU"
+    cores = {0: "", 1: " and 1 core"}.get(n_cores, f" and {n_cores} cores")
+    logs = str(folder.path).replace(str(Path.home()), "~", 1)
+    show_text(f"{ranks} on {place}, {each}with {gpu}{cores}. Logs: {logs}\n")

@@ -1,0 +1,122 @@
+"""Starts the ranks of a run, writes their logs and records how they ended.
+
+Runs in the notebook for a run inside its session, and on the job's first node for a run with a
+job of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from io import BytesIO
+
+from dsportal.launch.step import JobStep, step_argv
+from dsportal.notebook.failure import explain_failure
+from dsportal.notebook.output import RankOutput
+from dsportal.notebook.progress_reader import ThroughputReader
+from dsportal.rendezvous.store import Store
+from dsportal.task.environment import RENDEZVOUS_VARIABLE
+from dsportal.task.folder import RunFolder
+from dsportal.task.plan import End, Plan
+from dsportal.task.throughput import Throughput
+
+_OWN_RANK_START = (sys.executable, "-m", "dsportal.worker.rank")
+
+
+def supervise(
+    folder: RunFolder,
+    plan: Plan,
+    *,
+    job_id: int,
+    node: str,
+    host: str,
+    shown: Sequence[int],
+    show: Callable[[str], object],
+    on_start: Callable[[JobStep], object] = lambda step: None,
+    on_pace: Callable[[Throughput], object] = lambda pace: None,
+    may_leave_out: bool = True,
+) -> End:
+    """Run the ranks to their end.
+
+    Args:
+        folder: Folder of the run, with its plan and call.
+        plan: The run's plan.
+        job_id: The Slurm job to run in.
+        node: The session's node; empty for all nodes of the job.
+        host: IPv4 address for the rendezvous to listen on.
+        shown: Ranks whose output is shown.
+        show: Takes text to show.
+        on_start: Called once with the running step.
+        on_pace: Takes the ranks' progress, once a second if they report any; called from another
+            thread.
+        may_leave_out: True to leave out part of very long output.
+
+    Returns:
+        How the ranks ended; also written into the folder. If this function is interrupted, all
+        ranks are ended first.
+
+    Raises:
+        BaseException: Whatever interrupted this function, such as the interrupt button.
+    """
+    name = folder.path.name
+    argv = step_argv(
+        plan,
+        job_id=job_id,
+        name=name,
+        node=node,
+        working_dir=folder.path,
+        command=[*(plan.rank_start or _OWN_RANK_START), str(folder.path)],
+    )
+    log_paths = [folder.log_path(rank) for rank in range(plan.n_ranks)]
+    began_s = time.monotonic()
+    with (
+        # The store opens first and closes last: ranks and the reader of their progress need it.
+        Store(host) as store,
+        RankOutput(log_paths, shown, show, may_leave_out=may_leave_out) as output,
+        ThroughputReader(store, folder, plan.n_ranks, on_pace),
+    ):
+        address, port = store.horovod_address
+        environ = {
+            **os.environ,
+            "SLURM_JOB_ID": str(job_id),
+            RENDEZVOUS_VARIABLE: f"{address} {port}",
+        }
+        step = JobStep(argv, environ, name)
+        try:
+            on_start(step)
+            for line in step.lines(on_pause=output.flush):
+                output.feed(line)
+            status = step.wait()
+        except BaseException:
+            # What ranks printed while they were being stopped belongs in their logs, too.
+            for line in BytesIO(step.stop()):
+                output.feed(line)
+            # The interrupt matters more than a record that cannot be written, as on a full disk.
+            with suppress(OSError):
+                _note(folder, plan.n_ranks, End(status=1, was_stopped=True), began_s)
+            raise
+        lines = tuple(output.slurm_lines)
+    return _note(folder, plan.n_ranks, End(status=status, slurm_lines=lines), began_s)
+
+
+def _note(folder: RunFolder, n_ranks: int, end: End, began_s: float) -> End:
+    end = replace(end, seconds=time.monotonic() - began_s)
+    # Ranks that end after saving exit with a status other than 0: only the mark tells.
+    if folder.saved_mark.exists():
+        end = replace(end, is_saved=True, was_stopped=False)
+    elif end.status and folder.stop_mark.exists():
+        end = replace(end, was_stopped=True)
+    if end.word == "failed":
+        # The ranks do not print their tracebacks: the cell would show them twice.
+        for failure in folder.read_failures(n_ranks):
+            with folder.log_path(failure.rank).open("a", encoding="utf-8") as log:
+                log.write(failure.traceback_text or failure.summary)
+        end = replace(end, reason=explain_failure(folder, end, n_ranks).message)
+    if end.word == "done" and (pace := folder.read_throughput()) is not None:
+        end = replace(end, progress=pace.done(end.seconds))
+    folder.write_end(end)
+    return end

@@ -1,1 +1,0 @@
-../../../spawner/amounts.py

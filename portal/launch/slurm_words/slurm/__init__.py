@@ -1,1 +1,0 @@
-"""The modules of `spawner.slurm` that a notebook needs."""

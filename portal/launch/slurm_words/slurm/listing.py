@@ -1,1 +1,0 @@
-../../../../spawner/slurm/listing.py

@@ -1,1 +1,0 @@
-../../../../spawner/slurm/no_answer.py

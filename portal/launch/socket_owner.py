@@ -1,1 +1,0 @@
-../socket_owner.py

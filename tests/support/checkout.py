@@ -1,0 +1,10 @@
+"""The checkout that is tested, and what a Python needs on PYTHONPATH to import its packages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+# The one folder with the package `dsportal`.
+LIBRARY = CHECKOUT / "portal/dsportal"
+PYTHONPATH = f"{CHECKOUT}:{LIBRARY}"

@@ -1,0 +1,50 @@
+"""The magic `%pip`, with a shell that only remembers what it is told."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import pytest
+
+from dsportal.packages import pip_magic
+
+
+class Shell:
+    """What the extension uses of IPython's shell."""
+
+    def __init__(self) -> None:
+        self.magics: dict[str, Callable[[str], None]] = {}
+        self.commands: list[str] = []
+
+    def register_magic_function(
+        self, function: Callable[[str], None], kind: str, name: str
+    ) -> None:
+        assert kind == "line"
+        self.magics[name] = function
+
+    def system(self, command: str) -> None:
+        self.commands.append(command)
+
+
+def test_it_runs_the_pip_of_the_users_packages(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(pip_magic.VARIABLE, "/home/a b/bin/pip")
+    shell = Shell()
+
+    pip_magic.load_ipython_extension(shell)
+    shell.magics["pip"]("install einops")
+
+    assert shell.commands == ["'/home/a b/bin/pip' install einops"]
+    assert "restart the kernel" in capsys.readouterr().out
+    assert pip_magic.VARIABLE not in os.environ
+
+
+def test_without_such_a_pip_ipythons_own_magic_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(pip_magic.VARIABLE, raising=False)
+    shell = Shell()
+
+    pip_magic.load_ipython_extension(shell)
+
+    assert shell.magics == {}
