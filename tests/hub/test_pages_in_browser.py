@@ -64,6 +64,20 @@ def test_no_page_is_wider_than_a_phone(page: Page, path: str) -> None:
     assert width <= PHONE["width"]
 
 
+def test_a_search_leads_to_the_part_of_a_guide_that_has_the_words(page: Page) -> None:
+    page.goto("/hub/help")
+    search = page.get_by_label("Search the guide")
+    search.fill("overtake queue")
+
+    page.get_by_role("link", name="Start a session: While it waits").click()
+
+    expect(page.get_by_role("heading", name="While it waits")).to_be_in_viewport()
+    search.fill("gibberishword")
+    expect(page.get_by_text("No page has all these words.")).to_be_visible()
+    search.fill("")
+    expect(page.get_by_role("link", name="TensorBoard").first).to_be_visible()
+
+
 def test_a_day_is_in_the_words_of_the_page_whatever_the_language_of_the_browser(
     chromium: Browser, hub: PrivateHub
 ) -> None:
