@@ -42,18 +42,19 @@ def jobs_of(user: str) -> list[QueuedJob]:
 def module_hub() -> Iterator[PrivateHub]:
     hub = PrivateHub()
     try:
-        hub.start()
-        hub.rest("POST", f"/users/{USER}").raise_for_status()
         yield hub
     finally:
         hub.close()
 
 
 @pytest.fixture
-def hub(module_hub: PrivateHub) -> Iterator[PrivateHub]:
-    module_hub.start()
+def hub(request: pytest.FixtureRequest, module_hub: PrivateHub) -> Iterator[PrivateHub]:
+    """A hub with the settings of the test's mark, started only where the last one had others."""
+    mark = request.node.get_closest_marker("hub")
+    module_hub.start(**mark.kwargs if mark else {})
+    module_hub.rest("POST", f"/users/{USER}")
     yield module_hub
-    module_hub.start()
+    module_hub.start_as_before()
     module_hub.rest("DELETE", f"/users/{USER}/server")
     cancel_all()
 

@@ -16,14 +16,13 @@ from tests.support.eventually import eventually
 from tests.support.private_hub import PrivateHub
 from tests.support.put_back import put_back
 
-pytestmark = pytest.mark.cluster
-
 ONE_HOUR = {
     "extension_s": 3600,
     "max_extended_s": 4 * 3600,
     "max_extensions": 2,
     "catalog_age_s": 0.0,
 }
+pytestmark = [pytest.mark.cluster, pytest.mark.hub(**ONE_HOUR)]
 TWO_HOURS = {"gpus": 1, "hours": 2}
 EXTENDER = "/opt/data-scientist-portal/libexec/dsportal-extender"
 
@@ -31,7 +30,6 @@ EXTENDER = "/opt/data-scientist-portal/libexec/dsportal-extender"
 @pytest.fixture
 def token(hub: PrivateHub) -> str:
     """Start a session of two hours on a hub that extends by one, and return its server's token."""
-    hub.start(**ONE_HOUR)
     start(hub, TWO_HOURS)
     wait_until_ready(hub)
     return session_token()

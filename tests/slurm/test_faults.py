@@ -25,12 +25,11 @@ from tests.support.eventually import eventually, throughout
 from tests.support.private_hub import PrivateHub
 from tests.support.put_back import put_back
 
-pytestmark = pytest.mark.cluster
-
 OTHER_USER = "ada"
 HELD = {"req_options": "--hold"}
 # A hub that looks often and gives up early shows the same in less time.
 QUICK = {"watch_running_s": 2.0, "slurm_timeout_s": 3.0, "absent_s": 5.0}
+pytestmark = [pytest.mark.cluster, pytest.mark.hub(**QUICK)]
 REQUEUED = "Slurm took the session's job off its node and put it back into the queue"
 # Long enough for several looks in vain, which are further and further apart.
 HANG_S = 60
@@ -39,7 +38,6 @@ HANG_S = 60
 @pytest.fixture
 def ready(hub: PrivateHub) -> PrivateHub:
     """A hub with a session that is ready."""
-    hub.start(**QUICK)
     start(hub)
     wait_until_ready(hub)
     return hub
@@ -115,8 +113,8 @@ def test_a_killed_slurmctld_ends_no_session_that_runs(ready: PrivateHub) -> None
 
 
 @pytest.mark.release
+@pytest.mark.hub(**QUICK, **HELD)
 def test_a_killed_slurmctld_ends_no_session_that_waits(hub: PrivateHub) -> None:
-    hub.start(**QUICK, **HELD)
     start(hub)
     (job,) = eventually(sessions, timeout_s=20)
     # What slurmctld heard of in its last seconds it may forget; this is about the rest.
@@ -144,10 +142,10 @@ def test_a_slurmctld_that_hangs_for_a_minute_stops_neither_hub_nor_session(
 
 
 @pytest.mark.release
+@pytest.mark.hub(**QUICK, **HELD)
 def test_a_submit_that_slurmctld_forgot_is_reported_and_the_next_owner_of_its_id_left_alone(
     hub: PrivateHub,
 ) -> None:
-    hub.start(**QUICK, **HELD)
     with parts.remembered_controller() as crash:
         start(hub)
         (job,) = eventually(sessions, timeout_s=20)
@@ -173,10 +171,10 @@ def test_a_submit_that_slurmctld_forgot_is_reported_and_the_next_owner_of_its_id
 
 
 @pytest.mark.release
+@pytest.mark.hub(**QUICK, **HELD)
 def test_a_session_that_slurmctld_forgot_to_have_started_ends_with_the_truth(
     hub: PrivateHub,
 ) -> None:
-    hub.start(**QUICK, **HELD)
     n_seen = len(hub.log())
     start(hub)
     (job,) = eventually(sessions, timeout_s=20)
@@ -243,7 +241,6 @@ def test_a_node_that_loses_power_ends_its_session_with_the_reason(ready: Private
 
 @pytest.mark.release
 def test_sessions_start_and_end_while_slurmdbd_is_away(hub: PrivateHub) -> None:
-    hub.start(**QUICK)
     with parts.stopped("slurmdbd"):
         start(hub)
         wait_until_ready(hub)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 
@@ -16,7 +15,7 @@ from tests.support.put_back import put_back
 pytestmark = pytest.mark.cluster
 
 
-@contextmanager
+@pytest.fixture
 def two_gpus_per_user() -> Iterator[None]:
     change = ("sacctmgr", "-i", "modify", "qos", "normal", "set")
     with put_back((*change, "MaxTRESPerUser=gres/gpu=-1")):
@@ -44,21 +43,15 @@ def gpu_in_use() -> Iterator[None]:
         subprocess.run(["scancel", str(job_id)], check=True, timeout=30)
 
 
-@pytest.mark.usefixtures("gpu_in_use")
+# A hub reads the limits when it starts, which is after these.
+@pytest.mark.usefixtures("gpu_in_use", "two_gpus_per_user")
 def test_a_session_over_a_limit_says_how_many_gpus_are_held_and_allowed(hub: PrivateHub) -> None:
-    with two_gpus_per_user():
-        # A hub reads the limits when it starts.
-        hub.kill()
-        hub.start()
-        start(hub, {"gpus": 2})
+    start(hub, {"gpus": 2})
 
-        def reasons() -> list[str]:
-            steps = (hub.server(USER).get("state") or {}).get("start", {}).get("steps", [])
-            return [step["message"] for step in steps if step["name"] == "queued"]
+    def has_numbers() -> bool:
+        steps = (hub.server(USER).get("state") or {}).get("start", {}).get("steps", [])
+        texts = [step["message"] for step in steps if step["name"] == "queued"]
+        assert any("You hold 1 GPU and ask for 2 more" in text for text in texts), texts
+        return True
 
-        def has_numbers() -> bool:
-            texts = reasons()
-            assert any("You hold 1 GPU and ask for 2 more" in text for text in texts), texts
-            return True
-
-        eventually(has_numbers, timeout_s=60)
+    eventually(has_numbers, timeout_s=60)

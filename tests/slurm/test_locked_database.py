@@ -58,8 +58,8 @@ def test_a_start_waits_for_a_locked_database_and_the_hub_answers_meanwhile(hub: 
     assert len(sessions()) == 1
 
 
+@pytest.mark.hub(wait_s=2)
 def test_a_start_under_way_survives_a_lock_at_every_step(hub: PrivateHub) -> None:
-    hub.start(wait_s=2)
     asked = start(hub)
     eventually(sessions, timeout_s=30)
     for _ in range(4):

@@ -49,6 +49,7 @@ def test_the_port_callback_takes_nothing_but_one_integer_in_the_range(
 def waiting_session(module_hub: PrivateHub) -> Iterator[tuple[PrivateHub, str]]:
     """A session whose server has not reported yet, and its token."""
     module_hub.start(wait_s=300)
+    module_hub.rest("POST", f"/users/{USER}")
     start(module_hub)
     token = eventually(session_token, timeout_s=20)
     yield module_hub, token

@@ -38,10 +38,10 @@ def test_a_killed_hub_takes_up_a_session_that_was_ready(hub: PrivateHub) -> None
     assert [job.job_id for job in sessions()] == [before["job_id"]]
 
 
+@pytest.mark.hub(**HELD)
 def test_a_killed_hub_takes_up_a_session_that_waits_and_it_can_start(
     hub: PrivateHub,
 ) -> None:
-    hub.start(**HELD)
     start(hub)
     (job,) = eventually(sessions, timeout_s=20)
     assert job.state == "PENDING"
@@ -58,8 +58,8 @@ def test_a_killed_hub_takes_up_a_session_that_waits_and_it_can_start(
     assert f"/user/{USER}" in hub.routes()
 
 
+@pytest.mark.hub(watch_running_s=600.0)
 def test_a_session_that_the_proxy_does_not_reach_is_looked_at_at_once(hub: PrivateHub) -> None:
-    hub.start(watch_running_s=600.0)
     start(hub)
     wait_until_ready(hub)
     page = {"url": f"/user/{USER}/lab"}
@@ -134,10 +134,10 @@ def steps_of(hub: PrivateHub, *, n_steps: int) -> list[object]:
 
 
 @pytest.mark.release
+@pytest.mark.hub(**HELD)
 def test_a_killed_hub_takes_up_a_waiting_session_that_can_then_be_stopped(
     hub: PrivateHub,
 ) -> None:
-    hub.start(**HELD)
     start(hub)
     eventually(sessions, timeout_s=20)
     hub.kill()
@@ -156,10 +156,10 @@ def test_a_killed_hub_takes_up_a_waiting_session_that_can_then_be_stopped(
         *(pytest.param(after_s, marks=pytest.mark.release) for after_s in (0.05, 0.1, 0.4, 1.6)),
     ],
 )
+@pytest.mark.hub(wait_s=2)
 def test_a_hub_killed_at_any_moment_of_a_start_loses_no_session_and_no_job(
     hub: PrivateHub, after_s: float
 ) -> None:
-    hub.start(wait_s=2)
     thread = start(hub)
     # The kill has to come at that moment, whatever is going on then.
     time.sleep(after_s)
@@ -187,8 +187,8 @@ def launchers() -> list[str]:
     return subprocess.run(argv, check=False, capture_output=True, text=True).stdout.split()
 
 
+@pytest.mark.hub(wait_s=3)
 def test_a_hub_that_is_away_while_the_server_reports_gets_its_port_later(hub: PrivateHub) -> None:
-    hub.start(wait_s=3)
     start(hub)
     eventually(lambda: any(job.state == "RUNNING" for job in sessions()), timeout_s=20)
 
@@ -207,10 +207,10 @@ def job_log() -> str:
         return file.read()
 
 
+@pytest.mark.hub(wait_s=1, exit_code=7)
 def test_a_job_that_dies_before_its_server_answers_is_explained_within_five_seconds(
     hub: PrivateHub,
 ) -> None:
-    hub.start(wait_s=1, exit_code=7)
     before = time.monotonic()
 
     answer = hub.rest("POST", f"/users/{USER}/server", {"gpus": 1})
@@ -224,10 +224,10 @@ def test_a_job_that_dies_before_its_server_answers_is_explained_within_five_seco
 
 
 @pytest.mark.release
+@pytest.mark.hub(running_start_timeout_s=5, start_timeout=1, **HELD)
 def test_a_waiting_session_says_why_and_has_no_time_limit(
     hub: PrivateHub,
 ) -> None:
-    hub.start(running_start_timeout_s=5, start_timeout=1, **HELD)
     start(hub)
     eventually(sessions, timeout_s=20)
     messages, is_released = [], False
@@ -257,8 +257,8 @@ def test_a_waiting_session_says_why_and_has_no_time_limit(
     assert any("put on hold" in message for message in messages), text
 
 
+@pytest.mark.hub(wait_s=600, running_start_timeout_s=3)
 def test_a_server_that_never_answers_is_given_up_after_the_jobs_own_time(hub: PrivateHub) -> None:
-    hub.start(wait_s=600, running_start_timeout_s=3)
 
     answer = hub.rest("POST", f"/users/{USER}/server", {"gpus": 1})
 
@@ -377,10 +377,10 @@ def output_of(argv: list[str], wanted: str = "") -> str:
     return text if wanted in text else ""
 
 
+@pytest.mark.hub(req_memory="4gb", req_options="--comment=x")
 def test_the_hub_names_what_batchspawner_had_and_the_portal_does_not_use(
     hub: PrivateHub,
 ) -> None:
-    hub.start(req_memory="4gb", req_options="--comment=x")
 
     start(hub)
 

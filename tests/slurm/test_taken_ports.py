@@ -35,11 +35,10 @@ def neighbour() -> Iterator[str]:
         yield f"{NEIGHBOUR} (uid {pwd.getpwnam(NEIGHBOUR).pw_uid}) holds 8"
 
 
+@pytest.mark.hub(**PORTS)
 def test_a_session_starts_although_a_neighbour_holds_all_ports(
     hub: PrivateHub, neighbour: str
 ) -> None:
-    hub.start(**PORTS)
-
     start(hub)
 
     wait_until_ready(hub)
@@ -53,11 +52,10 @@ def test_a_session_starts_although_a_neighbour_holds_all_ports(
     assert f"The session of {USER}" in log[0]
 
 
+@pytest.mark.hub(any_port=False, **PORTS)
 def test_where_a_site_allows_no_other_port_the_page_and_the_log_name_who_holds_them(
     hub: PrivateHub, neighbour: str
 ) -> None:
-    hub.start(any_port=False, **PORTS)
-
     answer = hub.rest("POST", f"/users/{USER}/server", {"gpus": 1})
 
     reason = "No port from 29990 to 29997 is free on 10.77.0.1"

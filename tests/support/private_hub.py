@@ -144,7 +144,13 @@ class PrivateHub:
             return
         self.kill()
         config.write_text(text)
-        argv = [str(ENVIRONMENTS / "hub/bin/jupyterhub"), "-f", str(config)]
+        self.start_as_before()
+
+    def start_as_before(self) -> None:
+        """Start the hub with the settings that it had, if it does not run."""
+        if self.process is not None and self.process.poll() is None:
+            return
+        argv = [str(ENVIRONMENTS / "hub/bin/jupyterhub"), "-f", str(self.folder / "config.py")]
         self.process = self.run(self.log_path, argv)
         eventually(lambda: requests.get(f"{self.address}/health", timeout=5).ok, timeout_s=180)
 
