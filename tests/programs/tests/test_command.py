@@ -16,7 +16,7 @@ from tests.command import gaps, parse_arguments, summary
 from tests.readable_copy import is_readable_by_all, readable_copy
 from tests.results import Counts, Result, count, read_cpu_s, read_results
 from tests.suites import BY_NAME, CHECKOUT, NOT_OF_RELEASE, Suite, divide, run_suite
-from tests.support.eventually import eventually, eventually_async
+from tests.support.eventually import eventually
 from tests.support.machine_packages import packages_of_machine
 
 # What the sample needs: nothing; so it starts in no time.
@@ -33,14 +33,6 @@ def own_output(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def suite_of(tmp_path: Path, text: str) -> Suite:
     (tmp_path / "test_sample.py").write_text(text)
     return Suite(name="sample", folder=str(tmp_path), needs_cluster=False)
-
-
-def test_the_last_line_sums_up() -> None:
-    lines = summary(
-        {"unit": Counts(n_passed=3, n_skipped=1), "hub": Counts(n_passed=2, n_failed=1, took_s=2)}
-    ).splitlines()
-
-    assert lines[-1] == "5 passed, 1 failed, 1 skipped"
 
 
 def test_passed_failed_and_skipped_tests_are_counted(tmp_path: Path) -> None:
@@ -165,14 +157,6 @@ def test_a_run_counts_as_failed_for_whatever_went_wrong(
 
 def test_a_selection_may_leave_a_suite_without_a_test() -> None:
     assert count([], 5, is_selection=True) == Counts()
-
-
-def test_a_skip_that_is_not_allowed_is_named_with_its_reason() -> None:
-    counts = count([ODD_SKIP], 0, is_selection=False)
-
-    assert "tests.hub.test_login::x\n  must not be skipped: no browser here" in summary(
-        {"hub": counts}
-    )
 
 
 def test_the_summary_counts_each_reason_for_a_skip_and_names_the_slowest() -> None:
@@ -438,15 +422,6 @@ def test_tests_take_packages_from_where_the_machine_s_pip_does(tmp_path: Path) -
     assert packages_of_machine({**mirror, SETTING: "/wheels"}, config) == "/wheels"
 
 
-def test_benchmarks_run_only_when_asked_for() -> None:
-    assert "bench" not in [suite.name for suite in parse_arguments([])[0]]
-    assert "bench" in [suite.name for suite in parse_arguments(["all"])[0]]
-
-
-def test_a_push_is_what_runs_without_a_name() -> None:
-    assert parse_arguments(["push"]) == parse_arguments([])
-
-
 def test_a_push_leaves_out_tests_of_a_release_and_a_suite_by_its_name_does_not() -> None:
     (of_push,) = [s for s in parse_arguments([])[0] if s.name == "slurm"]
     (by_name,) = parse_arguments(["slurm"])[0]
@@ -476,23 +451,6 @@ def test_a_run_says_what_it_does_not_cover() -> None:
     assert gaps(everything) == [command.UNTRIED]
     assert gaps(parse_arguments(["hub"])[0]) == []
     assert "real GPUs" in summary({}, gaps(everything))
-
-
-def test_waiting_shows_how_the_last_attempt_failed() -> None:
-    def check() -> bool:
-        raise LookupError("no job of ada")
-
-    with pytest.raises(AssertionError, match="LookupError: no job of ada"):
-        eventually(check, timeout_s=0.02, every_s=0.005)
-
-
-async def test_waiting_in_asyncio_returns_the_first_true_value() -> None:
-    values = iter([0, 0, 7])
-
-    async def check() -> int:
-        return next(values)
-
-    assert await eventually_async(check, timeout_s=5, every_s=0.001) == 7
 
 
 def test_a_checkout_that_only_its_owner_may_enter_is_tested_in_a_copy_that_all_can_read(
