@@ -201,13 +201,14 @@ def run_suites(
         pytest_arguments: Further arguments for pytest.
         counts: Gets an entry for each.
     """
-    of_programs = [s for s in suites if s.folder and not s.needs_cluster and s.is_default]
-    checks = [suite for suite in suites if suite.commands]
-    if of_programs and checks:
+    of_portal, beside = divide(suites)
+    quick = [s for s in of_portal if s.folder and not s.needs_cluster and s.is_default]
+    checks = [suite for suite in of_portal if suite.commands]
+    if quick and checks:
         with _beside(checks, [], counts):
-            for suite in of_programs:
+            for suite in quick:
                 _run(suite, pytest_arguments, counts)
-    of_portal, beside = divide([suite for suite in suites if suite.name not in counts])
+    of_portal = [suite for suite in of_portal if suite.name not in counts]
     with ExitStack() as stack:
         for suite in of_portal:
             if suite.needs_cluster and "deploy/up" not in counts:

@@ -63,6 +63,7 @@ class Suite:
         is_alone: Whether nothing runs beside it, for it changes or lists files that others use.
         is_split: Whether only its tests with the mark "cluster" need the running portal; the others
             need what deploy/up has built.
+        is_beside: Whether it needs no portal and runs beside those on it, which mostly wait.
         is_default: Whether it runs when no suite is named.
         is_tried_again: Whether a test that fails is run once more.
         timeout_s: When it is ended as one that hangs, seconds.
@@ -83,6 +84,7 @@ class Suite:
     needs_packaging: bool = False
     is_alone: bool = False
     is_split: bool = False
+    is_beside: bool = False
     is_default: bool = True
     is_tried_again: bool = True
     timeout_s: float = TIMEOUT_S
@@ -111,20 +113,22 @@ def divide(suites: Sequence[Suite]) -> tuple[list[Suite], list[Suite]]:
     """Divide suites so that tests without the running portal run beside those on it.
 
     Returns:
-        The suites in their order, of a split one what is on the portal; and what is left of these.
+        The suites in their order, of a split one what is on the portal; and what runs beside.
     """
     if sum(suite.needs_cluster for suite in suites) < 2:
         return list(suites), []
     of_portal = [
         replace(s, name=f"{s.name}-{OF_CLUSTER}", marks=(*s.marks, OF_CLUSTER)) if s.is_split else s
         for s in suites
+        if not s.is_beside
     ]
     beside = [
         replace(s, marks=(*s.marks, f"not {OF_CLUSTER}"), needs_cluster=False)
         for s in suites
         if s.is_split
     ]
-    return of_portal, beside
+    # The longest first: the last one must not be waited for.
+    return of_portal, [*beside, *(suite for suite in suites if suite.is_beside)]
 
 
 def python_programs() -> list[str]:
@@ -193,7 +197,13 @@ SUITES = (
         needs_cluster=False,
         most_cpu_s=UNIT_CPU_S,
     ),
-    Suite(name="programs", folder="programs", options=PROGRAMS_OPTIONS, needs_cluster=False),
+    Suite(
+        name="programs",
+        folder="programs",
+        options=PROGRAMS_OPTIONS,
+        needs_cluster=False,
+        is_beside=True,
+    ),
     Suite(name="deploy", folder="deploy", is_alone=True),
     # It brings a cluster of its own, but takes packages and environments that deploy/up has made.
     Suite(name="site", folder="foreign", is_alone=True),

@@ -82,9 +82,6 @@ def test_an_administrator_sees_and_stops_a_session(ada: Browser) -> None:
         # JupyterHub's answer about what one may not know of.
         ("POST", "/users/ada/servers/second", 404),
         ("PATCH", "/users/ada", 403),
-        ("DELETE", "/users/ada", 403),
-        ("POST", "/users/somebody", 403),
-        ("GET", "/proxy", 403),
         ("POST", "/shutdown", 403),
     ],
 )

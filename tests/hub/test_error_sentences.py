@@ -99,18 +99,6 @@ def test_what_belongs_to_somebody_else_is_not_there_to_be_opened(ada: Browser, p
     assert "do not have access" in page or "no session" in page
 
 
-def test_a_session_that_is_not_there_is_called_a_session(ada: Browser) -> None:
-    page = text_of(ada.get("/hub/spawn-pending/ada/nothing"), 404)
-
-    assert "You have no session named nothing" in page
-
-
-def test_a_name_that_no_session_can_have_is_refused_with_the_rule(ada: Browser) -> None:
-    page = text_of(ada.get("/hub/spawn/ada/No_Name"), 400)
-
-    assert "small letters, digits and dashes" in page
-
-
 def test_a_page_that_was_open_for_too_long_says_that_it_must_be_reloaded(ada: Browser) -> None:
     answer = ada.http.post(f"{ada.hub.url}/hub/spawn/ada", data={"gpus": "1"}, timeout=10)
     page = text_of(answer, 403)
@@ -126,12 +114,6 @@ def test_a_program_learns_the_scopes_that_its_token_lacks(ada: Browser) -> None:
     text_of(answer, 403)
     assert "do not have the permission" in message
     assert "proxy" in message
-
-
-def test_a_program_without_a_token_is_told_to_send_one(hub: PrivateHub) -> None:
-    answer = requests.get(f"{hub.url}/hub/api/users", timeout=10)
-
-    assert "Send a token" in answer.json()["message"]
 
 
 def test_a_session_that_the_proxy_cannot_reach_is_called_a_session(ada: Browser) -> None:

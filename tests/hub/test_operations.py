@@ -129,17 +129,6 @@ def test_gpu_hours_of_everybody_are_those_of_slurm(token: str) -> None:
     assert f"{row['group']:<20}{USER:<20}" in table.stdout
 
 
-def test_health_tells_strangers_nothing_and_the_rest_is_closed_to_users(token: str) -> None:
-    health = requests.get(f"{ADDRESS}/hub/api/dsportal/health", timeout=30)
-    client = PortalClient(USER)
-
-    assert health.status_code == 200
-    assert set(health.json()) == {"hub", "slurm", "proxy", "disk", "takes_sessions"}
-    for method, what in (("GET", "status"), ("PUT", "drain"), ("POST", "stop")):
-        assert requests.request(method, f"{ADDRESS}/hub/api/dsportal/{what}").status_code == 403
-        assert client.rest(method, f"/dsportal/{what}", token).status_code == 403
-
-
 def test_users_are_listed_and_nobody_who_may_log_in_is_removed(token: str) -> None:
     def listed() -> dict[str, Any]:
         users = json.loads(dsportal("users", "list", "--json").stdout)

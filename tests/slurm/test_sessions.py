@@ -337,18 +337,6 @@ def test_a_job_of_a_session_that_the_database_forgot_is_cancelled_and_others_are
     assert "belongs to no session of this hub" in hub.log()
 
 
-def test_a_port_is_taken_once(hub: PrivateHub) -> None:
-    start(hub)
-    wait_until_ready(hub)
-    session = hub.session(USER)
-    token = session_token()
-
-    for port in (session["port"], 30001):
-        answer = hub.rest("POST", "/dsportal/port", {"port": port}, token=token)
-        assert answer.status_code == 409
-    assert hub.session(USER) == session
-
-
 def test_no_secret_of_a_session_stands_where_others_can_read_it(hub: PrivateHub) -> None:
     start(hub)
     wait_until_ready(hub)

@@ -10,26 +10,31 @@ import pytest
 pytestmark = pytest.mark.cluster
 
 PROGRAM = Path(__file__).with_name("training_cases.py")
-CASES = (
-    "gradients",
+CASES = ("gradients", "refusals", "checkpoint", "exit_in_training", "interrupt_training")
+# Each takes its time, and those of a push would notice most faults.
+CASES_OF_RELEASE = (
     "gradients_on_two_nodes",
     "gradients_over_a_restart",
     "keras_progress",
     "save_and_warm_up",
-    "refusals",
     "sum",
-    "checkpoint",
     "crash_in_training",
-    "exit_in_training",
-    "interrupt_training",
 )
-
-GRADIENTS = ("gradients", "gradients_on_two_nodes", "gradients_over_a_restart")
+GRADIENTS = (
+    "gradients",
+    *(
+        pytest.param(case, marks=pytest.mark.release)
+        for case in ("gradients_on_two_nodes", "gradients_over_a_restart")
+    ),
+)
 
 
 @pytest.fixture(scope="module")
-def found(session):
-    return session.run_cases(PROGRAM, CASES)
+def found(session, request):
+    """What each case found: those of a release too, if their tests are run."""
+    tests = (item for item in request.session.items if item.module is request.module)
+    is_release = any(item.get_closest_marker("release") for item in tests)
+    return session.run_cases(PROGRAM, (*CASES, *(CASES_OF_RELEASE if is_release else ())))
 
 
 @pytest.mark.parametrize("case", GRADIENTS)
@@ -45,6 +50,7 @@ def test_two_ranks_learn_what_one_process_learns_from_the_same_batches(found, ca
     assert gradients["largest_difference"] < 1e-5
 
 
+@pytest.mark.release
 def test_ranks_with_short_steps_look_for_gradients_more_often_from_then_on(found):
     assert found["gradients_over_a_restart"].value["cycles_ms"] == ["5", "5"]
     assert found["gradients"].value["cycles_ms"] == ["5", "5"]
@@ -54,6 +60,7 @@ def test_figures_of_an_epoch_are_averaged_over_the_ranks(found):
     assert found["gradients"].value["average_of_ranks"] == [0.5, 0.5]
 
 
+@pytest.mark.release
 def test_the_keras_callback_shows_steps_of_all_epochs_images_and_loss(found):
     value = found["keras_progress"].value
 
@@ -62,6 +69,7 @@ def test_the_keras_callback_shows_steps_of_all_epochs_images_and_loss(found):
     assert re.search(r"^Done, 24 steps in \d+ s, loss ", found["keras_progress"].cell, re.MULTILINE)
 
 
+@pytest.mark.release
 def test_the_learning_rate_rises_from_that_of_one_rank_to_that_of_all(found):
     rates = found["save_and_warm_up"].value["rates"]
     n_steps = len(rates) // 3
@@ -71,6 +79,7 @@ def test_the_learning_rate_rises_from_that_of_one_rank_to_that_of_all(found):
     assert rates[2 * n_steps - 1 :] == pytest.approx([0.2] * (n_steps + 1))
 
 
+@pytest.mark.release
 def test_a_model_saved_by_a_rank_loads_without_horovod(found):
     assert found["save_and_warm_up"].value["optimizer"] == "SGD"
 
@@ -109,6 +118,7 @@ def test_a_model_for_xla_is_refused_with_what_to_write(found):
     assert "Add jit_compile=False to model.compile" in found["refusals"].value["compiled_for_xla"]
 
 
+@pytest.mark.release
 def test_gradients_are_summed_where_that_is_asked_for(found):
     assert found["sum"].value == [[-1.5, -3.0]] * 2
 
@@ -117,6 +127,7 @@ def test_ranks_that_would_train_alone_are_refused(found):
     assert "2 ranks were started and Horovod sees 1" in found["refusals"].value["no_gloo"]
 
 
+@pytest.mark.release
 def test_a_crash_of_rank_1_in_an_epoch_shows_its_traceback(found):
     crash = found["crash_in_training"].value
 

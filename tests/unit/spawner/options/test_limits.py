@@ -24,22 +24,6 @@ def test_a_group_lowers_the_limits_of_its_users() -> None:
     assert limits.first_walltime_s == 4 * 3600
 
 
-def test_of_several_groups_the_most_generous_counts() -> None:
-    group_limits = {"students": {"max_gpus": 1, "max_hours": 4}, "staff": {"max_gpus": 3}}
-
-    limits = SITE.for_groups(["students", "staff"], group_limits)
-
-    assert limits.max_gpus == 3
-    assert limits.max_walltime_s == 24 * 3600
-
-
-def test_who_is_in_several_groups_may_use_the_partitions_of_all_of_them() -> None:
-    group_limits = {"students": {"partitions": ["jupyter"]}, "staff": {"partitions": ["big"]}}
-
-    assert SITE.for_groups(["students"], group_limits).partitions == ("jupyter",)
-    assert SITE.for_groups(["students", "staff"], group_limits).partitions == ("jupyter", "big")
-
-
 def test_a_group_never_raises_the_limits_of_the_site() -> None:
     limits = SITE.for_groups(["root"], {"root": {"max_gpus": 99, "max_hours": 99}})
 
@@ -48,24 +32,6 @@ def test_a_group_never_raises_the_limits_of_the_site() -> None:
 
 def test_a_user_in_no_limited_group_has_the_limits_of_the_site() -> None:
     assert SITE.for_groups(["others"], {"students": {"max_gpus": 1}}) is SITE
-
-
-@pytest.mark.parametrize(
-    ("entry", "named"),
-    [
-        ({"gpus": 1}, "max_gpus, max_hours, partitions"),
-        ({"max_gpus": "1"}, "max_gpus"),
-        ({"max_gpus": True}, "max_gpus"),
-        ({"max_hours": 0}, "max_hours"),
-        ({"partitions": "jupyter"}, "partitions"),
-        ({"partitions": []}, "partitions"),
-        ({"partitions": ["nowhere"]}, "nowhere"),
-    ],
-    ids=str,
-)
-def test_a_wrong_entry_of_a_group_is_named(entry: dict[str, object], named: str) -> None:
-    with pytest.raises(SettingsError, match=named):
-        SITE.for_groups(["students"], {"students": entry})
 
 
 def test_accounting_lowers_the_limits_and_says_whose_limit_it_is() -> None:
@@ -152,6 +118,10 @@ def test_a_site_without_partitions_offers_those_of_the_group() -> None:
     [
         ({"gpus": 1}, "Unknown limit 'gpus' for 'students'. Use max_gpus, max_hours, partitions."),
         ({"max_gpus": -1}, "max_gpus of 'students' is -1; give a whole number, 0 or more."),
+        ({"max_gpus": True}, "max_gpus of 'students' is True; give a whole number, 0 or more."),
+        ({"max_hours": 0}, "max_hours of 'students' is 0; give a number above 0."),
+        ({"partitions": []}, "partitions of 'students' is []; give a list of names."),
+        ({"partitions": "jupyter"}, "partitions of 'students' is 'jupyter'; give a list of names."),
         ({"max_hours": "4"}, "max_hours of 'students' is '4'; give a number above 0."),
         ({"max_hours": True}, "max_hours of 'students' is True; give a number above 0."),
         ({"partitions": [1]}, "partitions of 'students' is [1]; give a list of names."),

@@ -83,13 +83,6 @@ def test_a_partition_may_have_a_rule_of_its_own(catalog: Catalog) -> None:
     assert (shape.cores_per_gpu, shape.memory_mib_per_gpu) == (2, 384_000 // 8)
 
 
-def test_a_rule_with_an_unknown_key_is_named(catalog: Catalog) -> None:
-    traits = Traits(partition_shapes={"dense": {"cores": 2}})
-
-    with pytest.raises(SettingsError, match="Use cores_per_gpu and memory_mib_per_gpu"):
-        resources_per_gpu(traits, catalog, n_gpus=1, partition="dense")
-
-
 def test_a_session_too_long_for_slurms_default_partition_names_no_partition(
     catalog: Catalog,
 ) -> None:
