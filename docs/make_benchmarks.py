@@ -18,8 +18,8 @@ sys.path[:0] = [str(DOCS_DIR.parent), str(DOCS_DIR.parent / "portal/dsportal"), 
 
 import make_history_plot  # noqa: E402
 
-from tests.benchmarks.aims import aims_of  # noqa: E402
-from tests.benchmarks.history import Entry, Run, read_history, runs_by_benchmark  # noqa: E402
+from tests.lab.benchmarks.aims import aims_of  # noqa: E402
+from tests.lab.benchmarks.history import Entry, Run, read_history, runs_by_benchmark  # noqa: E402
 
 RESULTS_DIR = DOCS_DIR / "benchmarks"
 # Of each benchmark the newest; the file has all.

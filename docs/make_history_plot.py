@@ -17,7 +17,7 @@ DOCS_DIR = Path(__file__).resolve().parent
 sys.path.insert(0, str(DOCS_DIR.parent / "portal/dsportal"))
 sys.path.insert(0, str(DOCS_DIR.parent))
 
-from tests.benchmarks.history import Entry, read_history, runs_by_benchmark  # noqa: E402
+from tests.lab.benchmarks.history import Entry, read_history, runs_by_benchmark  # noqa: E402
 
 PLOT_PATH = DOCS_DIR / "images" / "benchmark-history.svg"
 N_COLUMNS = 3

@@ -16,7 +16,7 @@ from tempfile import TemporaryFile
 
 from deploy.environments.builder.package_sources import SETTING
 from tests import second_tries
-from tests.gpu.command import run_gpu
+from tests.lab.gpu.command import run_gpu
 from tests.readable_copy import is_readable_by_all, readable_copy
 from tests.results import Counts
 from tests.suites import (

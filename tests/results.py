@@ -98,11 +98,11 @@ ALLOWED_SKIPS = (
     AllowedSkip(test=r"tests\.slurm\.test_postgres", reason="PostgreSQL is not installed"),
     AllowedSkip(test=r"tests\.programs\.portal", reason="no environment of TensorFlow"),
     AllowedSkip(
-        test=r"tests\.(slurm_versions|platforms|container|packages)",
+        test=r"tests\.lab\.(slurm_versions|platforms|container|packages)",
         reason="needs root|cannot be had",
     ),
-    AllowedSkip(test=r"tests\.foreign", reason="no FUSE here"),
-    AllowedSkip(test=r"tests\.nfs", reason="NFS over FUSE needs"),
+    AllowedSkip(test=r"tests\.lab\.foreign", reason="no FUSE here"),
+    AllowedSkip(test=r"tests\.lab\.nfs", reason="NFS over FUSE needs"),
     AllowedSkip(test="", reason="/dev/fuse cannot be opened|FUSE cannot be mounted"),
 )
 

@@ -101,7 +101,7 @@ def on_request(name: str, *, folder: str = "", needs_cluster: bool = True) -> Su
     """Return a suite that runs only when it is named, and prints on its long way where it is."""
     return Suite(
         name=name,
-        folder=folder or name.replace("-", "_"),
+        folder=f"lab/{folder or name.replace('-', '_')}",
         options=("-s",),
         needs_cluster=needs_cluster,
         is_alone=True,
@@ -206,7 +206,7 @@ SUITES = (
     ),
     Suite(name="deploy", folder="deploy", is_alone=True),
     # It brings a cluster of its own, but takes packages and environments that deploy/up has made.
-    Suite(name="site", folder="foreign", is_alone=True),
+    Suite(name="site", folder="lab/foreign", is_alone=True),
     Suite(name="slurm", folder="slurm"),
     Suite(name="server", folder="server", needs_browser=True, needs_kernels=True, is_split=True),
     Suite(name="hub", folder="hub", needs_browser=True, needs_front_end=True, is_split=True),
@@ -226,7 +226,7 @@ SUITES = (
     replace(on_request("mutation", needs_cluster=False), timeout_s=MUTATION_TIMEOUT_S),
     # As site. A fault that did not hold once did not hold, and its moments are random.
     replace(on_request("faults"), timeout_s=FAULTS_TIMEOUT_S, is_tried_again=False),
-    Suite(name="nfs", folder="nfs", is_alone=True, is_default=False),
+    Suite(name="nfs", folder="lab/nfs", is_alone=True, is_default=False),
     # A figure that misses its aim is measured again by hand, with a look at the machine.
     replace(
         on_request("bench", folder="benchmarks"), timeout_s=BENCH_TIMEOUT_S, is_tried_again=False

@@ -1,7 +1,7 @@
 """Another version and back, with sessions open and a database of an older JupyterHub.
 
-Both versions have the code of this checkout. tests/packages upgrades from the files of a release to
-those of the next one, with a session of theirs.
+Both versions have the code of this checkout. tests/lab/packages upgrades from the files of a
+release to those of the next one, with a session of theirs.
 """
 
 from __future__ import annotations

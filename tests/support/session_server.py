@@ -13,7 +13,7 @@ from typing import Any
 
 import requests
 
-from tests.benchmarks.session.stand_in_hub import PREFIX, TOKEN, USER, running_hub
+from tests.lab.benchmarks.session.stand_in_hub import PREFIX, TOKEN, USER, running_hub
 from tests.support.checkout import PYTHONPATH
 
 CHECKOUT = Path(__file__).parents[2]

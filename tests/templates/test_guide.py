@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.foreign.guide import steps_of
+from tests.lab.foreign.guide import steps_of
 from tests.support.eventually import eventually
 from tests.templates.conftest import ENVIRONMENTS, SlurmSession
 

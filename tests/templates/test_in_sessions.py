@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.foreign.run_notebook import Session, run_notebook
+from tests.lab.foreign.run_notebook import Session, run_notebook
 from tests.support.eventually import eventually
 from tests.support.portal_client import ADDRESS, PortalClient, sessions_of
 from tests.templates.notebooks import TEMPLATES

@@ -1,4 +1,4 @@
-"""Horovod over MPI where Horovod is built without it, as by default; with it: tests/optional."""
+"""Horovod over MPI where Horovod is built without it, as by default; tests/lab/optional has it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 pytestmark = pytest.mark.cluster
 
-PROGRAM = Path(__file__).parents[1] / "optional" / "mpi_cases.py"
+PROGRAM = Path(__file__).parents[1] / "lab/optional/mpi_cases.py"
 
 
 def test_a_horovod_without_mpi_is_refused_before_ranks_start(session):

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from deploy.environments.builder.plan import Plan
-from tests.foreign.run_notebook import Session, run_cell
+from tests.lab.foreign.run_notebook import Session, run_cell
 from tests.support.eventually import eventually
 from tests.support.wheels import pack_wheel
 from tests.templates.test_in_sessions import USER, portal_session  # noqa: F401

@@ -9,7 +9,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks.machine import read_machine
+from tests.lab.benchmarks.machine import read_machine
 
 FRAMEWORKS = ("horovod", "keras", "mxnet", "tensorflow", "tensorflow-cpu", "torch")
 _executed: dict[str, dict[str, Any]] = {}

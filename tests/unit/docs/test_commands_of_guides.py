@@ -27,10 +27,10 @@ FENCE = re.compile(r"^```(?P<how>[^\n]*)\n(?P<text>.*?)^```$", re.M | re.S)
 FOLLOWED = {
     **dict.fromkeys(
         ("install/cluster.md", "install/tls.md", "operate/backup.md", "install/uninstall.md"),
-        "tests/foreign/test_site.py",
+        "tests/lab/foreign/test_site.py",
     ),
-    "install/own-hub.md": "tests/alone/test_own_hub.py",
-    "tutorial/container.md": "tests/container/test_container.py",
+    "install/own-hub.md": "tests/lab/alone/test_own_hub.py",
+    "tutorial/container.md": "tests/lab/container/test_container.py",
     **dict.fromkeys(("use/batch-jobs.md", "use/packages.md"), "tests/templates/test_guide.py"),
 }
 
@@ -55,16 +55,18 @@ RUN = (
     RunBy(r"deploy/(up|down) --only hub", "tests/support/parts.py", '"--only"'),
     RunBy(r"deploy/up --offline-nodes", "tests/deploy/test_gateway.py", '"--offline-nodes"'),
     RunBy(r"deploy/up --foreground", "Containerfile", '"--foreground"'),
-    RunBy(r"deploy/down", "tests/platforms/test_debian.py", "deploy/down"),
+    RunBy(r"deploy/down", "tests/lab/platforms/test_debian.py", "deploy/down"),
     RunBy(r"deploy/environments/build \w+", "tests/command.py", '"deploy/environments/build"'),
-    RunBy(r"deploy/release .*", "tests/packages/release_files.py", '"deploy/release"'),
-    RunBy(r"sha256sum .*", "tests/packages/test_release.py", '"sha256sum", "--check"'),
-    RunBy(r"gpg --verify .*", "tests/packages/test_signature.py", '"gpg", "--verify"'),
-    RunBy(r"ssh-keygen -Y verify .*", "tests/packages/test_signature.py", '"-Y", "verify"'),
+    RunBy(r"deploy/release .*", "tests/lab/packages/release_files.py", '"deploy/release"'),
+    RunBy(r"sha256sum .*", "tests/lab/packages/test_release.py", '"sha256sum", "--check"'),
+    RunBy(r"gpg --verify .*", "tests/lab/packages/test_signature.py", '"gpg", "--verify"'),
+    RunBy(r"ssh-keygen -Y verify .*", "tests/lab/packages/test_signature.py", '"-Y", "verify"'),
     RunBy(r"ansible-playbook .*", "tests/programs/deploy/site/test_ansible.py", "PLAYBOOK"),
-    RunBy(r"deploy/site/install --(check|version .*) .*", "tests/foreign/site.py", "INSTALL"),
-    RunBy(r"deploy/site/install --check .*", "tests/packages/test_distributions.py", '"--check"'),
-    RunBy(r"dsportal switch [\d.]+", "tests/packages/test_session.py", '"switch"'),
+    RunBy(r"deploy/site/install --(check|version .*) .*", "tests/lab/foreign/site.py", "INSTALL"),
+    RunBy(
+        r"deploy/site/install --check .*", "tests/lab/packages/test_distributions.py", '"--check"'
+    ),
+    RunBy(r"dsportal switch [\d.]+", "tests/lab/packages/test_session.py", '"switch"'),
     RunBy(r"dsportal switch .* --database COPY", "tests/slurm/test_upgrade.py", '"--database"'),
     RunBy(r"dsportal users (list|remove ada)", "tests/hub/test_operations.py", '"users", "list"'),
     RunBy(r"dsportal usage.*", "tests/hub/test_operations.py", '"usage"'),
@@ -82,7 +84,7 @@ RUN = (
     RunBy(r"curl .*/hub/api/users/.*", "tests/hub/test_sessions_by_rest.py", "/server"),
     RunBy(
         r"dsportal environments new .*",
-        "tests/environments/test_own_environment.py",
+        "tests/lab/environments/test_own_environment.py",
         "environments",
     ),
     RunBy(

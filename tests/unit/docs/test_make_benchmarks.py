@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks.history import Entry, read_history
+from tests.lab.benchmarks.history import Entry, read_history
 from tests.support.load_file import load_file
 
 DOCS = Path(__file__).parents[3] / "docs"

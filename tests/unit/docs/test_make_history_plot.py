@@ -5,7 +5,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
-from tests.benchmarks.history import Entry, read_history
+from tests.lab.benchmarks.history import Entry, read_history
 from tests.support.load_file import load_file
 
 DOCS = Path(__file__).parents[3] / "docs"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from tests.benchmarks.session.stand_in_hub import TOKEN
+from tests.lab.benchmarks.session.stand_in_hub import TOKEN
 from tests.support.session_server import TIMEOUT_S, session_server
 
 MIB = 1024 * 1024

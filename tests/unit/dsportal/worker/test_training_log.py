@@ -14,7 +14,7 @@ from dsportal.worker.training_log import TrainingLog
 
 
 class Mlflow:
-    """What is used of MLflow; tests/optional/test_mlflow.py has the real one."""
+    """What is used of MLflow; tests/lab/optional/test_mlflow.py has the real one."""
 
     def __init__(self, run_id: str = "7") -> None:
         self.logged: list[tuple[object, ...]] = []

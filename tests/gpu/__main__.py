@@ -1,8 +1,0 @@
-"""`python -m tests.gpu`: see `tests/run gpu --help`."""
-
-import sys
-
-from tests.gpu.program import main
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
