@@ -61,12 +61,10 @@ def test_a_site_in_order_has_no_problem_and_a_job_ran() -> None:
     assert grades.pop("gpus-jupyter") == {"ok", "skipped"}
     assert set().union(*grades.values()) == {"ok"}
     assert "ran on node0" in found["trial-jupyter"][0]["sentence"]
-    hardware, frameworks, here, pair = (one["sentence"] for one in found["gpus-jupyter"])
-    assert "simulated: /dev/nvidia" in hardware
+    hardware, template = (one["sentence"] for one in found["gpus-jupyter"])
+    assert "simulated" in hardware
     assert "NCCL were not tried" in hardware
-    assert re.search("PyTorch .* sees 0 GPUs; TensorFlow .* sees 0 GPUs", frameworks)
-    assert re.search(r"2 processes through Gloo, on cores: [\d.]+ GB/s", here)
-    assert re.search(r"node0. and node0.: all-reduce of 8 MiB .* Gloo.*: [\d.]+ GB/s", pair)
+    assert re.search(r"horovod/digits.ipynb ran in \d+ s on cores", template)
     squeue = ["squeue", "--noheader", "--user", USER, "--format=%j"]
     eventually(lambda: "portal-check" not in subprocess.check_output(squeue, text=True), 30)
 

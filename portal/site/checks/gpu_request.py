@@ -12,7 +12,7 @@ from spawner.slurm.gres import SHARD
 from spawner.slurm.job_script import Job
 from spawner.slurm.nodes import Node
 
-# As many as an all-reduce needs; more would only wait longer in the queue.
+# Two ranks show that GPUs reach each other; more would only wait longer in the queue.
 MOST_GPUS = 2
 # Less than a session has, so that the job fits in with others.
 MOST_CORES_PER_GPU = 2
@@ -29,13 +29,11 @@ class GpuRequest:
     Attributes:
         gpu_type: Slurm's name of their type; empty for any.
         n_gpus: 1 or more.
-        nodes: Two nodes that have them, for a rank on each; empty if there are not two.
     """
 
     partition: str
     gpu_type: str
     n_gpus: int
-    nodes: tuple[Node, ...] = ()
 
     @property
     def place(self) -> str:
@@ -64,21 +62,13 @@ def gpu_requests(catalog: Catalog, settings: Settings, partition: str) -> list[G
 def _request(
     catalog: Catalog, settings: Settings, partition: str, gpu_type: str
 ) -> GpuRequest | None:
-    nodes = [node for node in catalog.nodes(partition) if _usable(node, gpu_type)]
-    if not nodes:
+    largest = max((_usable(node, gpu_type) for node in catalog.nodes(partition)), default=0)
+    if largest <= 0:
         return None
     # Of a GPU that is shared or cut into parts, a program sees one.
     is_part = gpu_type == SHARD or _MIG_PROFILE.fullmatch(gpu_type)
-    largest = max(_usable(node, gpu_type) for node in nodes)
     most = 1 if is_part else min(MOST_GPUS, settings.choices.max_gpus or MOST_GPUS)
-    # Jobs are most likely to start at once on the nodes with the most free GPUs.
-    nodes.sort(key=lambda node: -node.count_gpus(gpu_type or None).free)
-    return GpuRequest(
-        partition=partition,
-        gpu_type=gpu_type,
-        n_gpus=min(most, largest),
-        nodes=tuple(nodes[:2]) if len(nodes) > 1 and not is_part else (),
-    )
+    return GpuRequest(partition=partition, gpu_type=gpu_type, n_gpus=min(most, largest))
 
 
 def _usable(node: Node, gpu_type: str) -> int:
@@ -88,19 +78,9 @@ def _usable(node: Node, gpu_type: str) -> int:
 
 
 def build_gpu_job(
-    settings: Settings,
-    request: GpuRequest,
-    *,
-    name: str,
-    script: str,
-    walltime_s: float,
-    node: str = "",
+    settings: Settings, request: GpuRequest, *, name: str, script: str, walltime_s: float
 ) -> Job:
-    """Return a job that requests GPUs.
-
-    `script` is the text that it runs, for at most `walltime_s`. An empty `node` is any node of the
-    partition.
-    """
+    """Return a job that requests GPUs, and runs `script` for at most `walltime_s`."""
     rule = settings.partitions[request.partition]
     cores = rule.cores_per_gpu or settings.resources.cores_per_gpu
     memory_mib = rule.shape.get("memory_mib_per_gpu", settings.resources.memory_mib_per_gpu)
@@ -119,6 +99,5 @@ def build_gpu_job(
         f"--gres=shard:{request.n_gpus}"
         if request.gpu_type == SHARD
         else f"--gpus-per-node={counted}",
-        *([f"--nodelist={node}"] if node else []),
     )
     return Job(argv=argv, script=script)

@@ -19,7 +19,7 @@ from portal.site.account import become_hub_account
 from portal.site.checks.certificates import check_front_end
 from portal.site.checks.directory import check_directory, check_user
 from portal.site.checks.finding import Check, Finding, Grade, Report, ok, problem
-from portal.site.checks.gpu_findings import check_gpus, gpu_check_timeout_s
+from portal.site.checks.gpu_findings import LOOK_S, check_gpus
 from portal.site.checks.hardening_checks import check_hardening
 from portal.site.checks.host import check_database, check_proxy, check_versions
 from portal.site.checks.login_service import check_login_service, read_secret_names
@@ -130,7 +130,7 @@ def list_checks(
             run=partial(
                 check_gpus, slurm, settings, user=user, partition=partition, wait_s=arguments.wait
             ),
-            timeout_s=gpu_check_timeout_s(arguments.wait),
+            timeout_s=arguments.wait + LOOK_S,
         )
         for partition in settings.partitions
     ]

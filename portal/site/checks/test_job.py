@@ -7,7 +7,7 @@ import contextlib
 import json
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -153,45 +153,74 @@ async def run_test_job(
     # What firewalls let through for sessions is what has to be tried.
     ports = range(settings.resources.port_min, settings.resources.port_max + 1)
     port = secrets.choice(ports)
+
+    async def meet(node: str) -> tuple[str, float | None]:
+        catalog = await slurm.read_catalog()
+        # No partition would be Slurm's default one.
+        nodes = {one.name: one.address for one in catalog.nodes(partition)}
+        host = nodes.get(node, node)
+        return f"{host}:{port}", await _meet(host, port, secret)
+
     name = new_name()
     question = node_probe_input(settings, port=port, secret=secret)
     job = build_test_job(settings, name=name, partition=partition, n_gpus=n_gpus)
-    submission = await slurm.submit(user, job, check_job_environment(settings, question))
+    return await run_check_job(
+        slurm,
+        job,
+        check_job_environment(settings, question),
+        name=name,
+        user=user,
+        wait_s=wait_s,
+        look_s=END_TIMEOUT_S,
+        meet=meet,
+    )
+
+
+async def run_check_job(
+    slurm: Slurm,
+    job: Job,
+    variables: Mapping[str, str],
+    *,
+    name: str,
+    user: str,
+    wait_s: float,
+    look_s: float,
+    meet: Callable[[str], Awaitable[tuple[str, float | None]]] | None = None,
+) -> CheckJobResult:
+    """Submit a job of this name, wait for its end, and read what it found.
+
+    It may wait in the queue for `wait_s`, and then run for `look_s`. It is not left behind,
+    whatever happens. `meet` connects to it on its node, and returns address and clock.
+
+    Raises:
+        JobRejectedError: If Slurm refused it.
+        SlurmError: If Slurm did not answer, or the launcher could not be run.
+    """
+    submission = await slurm.submit(user, job, variables)
     key = JobKey(job_id=submission.job_id, user=user, name=name)
     try:
-        return await _follow(slurm, key, partition, port=port, secret=secret, wait_s=wait_s)
+        record = await wait_while(slurm, key, {Phase.WAITING}, wait_s)
+        if record is not None and record.state.phase is Phase.WAITING:
+            return CheckJobResult(key=key, record=record)
+        address, clock_s = "", None
+        if meet is not None and record is not None and record.node:
+            address, clock_s = await meet(record.node)
+        # Slurm may have forgotten the job by then; the earlier record still names its node.
+        record = await wait_while(slurm, key, {Phase.WAITING, Phase.RUNNING}, look_s) or record
+        log = await slurm.read_log(key)
+        return CheckJobResult(
+            key=key,
+            record=record,
+            was_reached=clock_s is not None,
+            clock_s=clock_s,
+            found=parse_found(log),
+            log=log,
+            address=address,
+        )
     finally:
         # If this fails, the job ends at its time limit.
         with contextlib.suppress(Exception):
             await slurm.cancel(key)
-
-
-async def _follow(
-    slurm: Slurm, key: JobKey, partition: str, *, port: int, secret: str, wait_s: float
-) -> CheckJobResult:
-    record = await wait_while(slurm, key, {Phase.WAITING}, wait_s)
-    if record is not None and record.state.phase is Phase.WAITING:
-        return CheckJobResult(key=key, record=record)
-    address, clock_s = "", None
-    if record is not None and record.node:
-        catalog = await slurm.read_catalog()
-        # No partition would be Slurm's default one.
-        nodes = {node.name: node.address for node in catalog.nodes(partition)}
-        host = nodes.get(record.node, record.node)
-        address = f"{host}:{port}"
-        clock_s = await _meet(host, port, secret)
-    # Slurm may have forgotten the job by then; the earlier record still names its node.
-    record = await wait_while(slurm, key, {Phase.WAITING, Phase.RUNNING}, END_TIMEOUT_S) or record
-    log = await slurm.read_log(key)
-    return CheckJobResult(
-        key=key,
-        record=record,
-        was_reached=clock_s is not None,
-        clock_s=clock_s,
-        found=parse_found(log),
-        log=log,
-        address=address,
-    )
 
 
 async def wait_while(

@@ -2,268 +2,265 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 import pytest
 
 from dsportal.slurm.states import JobState
 from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Finding, Grade
-from portal.site.checks.gpu_answers import AllReduce, parse_allreduce, parse_gpu_answer
-from portal.site.checks.gpu_findings import assess_allreduce, assess_gpus, assess_pair
+from portal.site.checks.gpu_findings import assess_gpus, check_gpus
 from portal.site.checks.gpu_request import GpuRequest
-from portal.site.checks.test_job import CheckJobResult
+from spawner.client.slurm import Slurm, Submission
+from spawner.errors import JobRejectedError
+from spawner.slurm.catalog import Catalog, Partition
+from spawner.slurm.gres import GpuCount
+from spawner.slurm.job_script import Job
 from spawner.slurm.jobs import JobKey, JobRecord
-from spawner.slurm.nodes import Node
+from tests.support.eventually import eventually_async
+from tests.support.slurm_nodes import idle_node
 
-GOLDEN = Path(__file__).parents[1] / "golden"
 REQUEST = GpuRequest(partition="volta", gpu_type="v100", n_gpus=2)
-TORCH = {"version": "2.9.0+cu128", "cuda": "12.8", "gpus": 2, "nccl": True, "said": ""}
-TENSORFLOW = {"version": "2.20.0", "cuda": "12.5.1", "gpus": 2, "said": ""}
-ALLREDUCE = {
-    "kernel": "pytorch",
-    "backend": "nccl",
-    "n_bytes": 268435456,
-    "bus_gb_per_s": 131.7,
-    "is_right": True,
+GPU = {
+    "name": "Tesla V100-SXM2-32GB",
+    "persistence": "Enabled",
+    "mig": "N/A",
+    "n_uncorrected": 0,
+    "row_pending": "",
+    "row_failure": "",
+}
+RAN = {
+    "name": "horovod/digits.ipynb",
+    "kernel": "tensorflow",
+    "took_s": 36,
+    "failed": "",
+    "n_gpus": 2,
+    "said": "",
 }
 REAL: dict[str, Any] = {
-    "is_real": True,
     "given": ["0", "1"],
-    "devices": {"/dev/nvidia0": "", "/dev/nvidia1": ""},
-    "nvidia_smi": {"rc": 0, "said": (GOLDEN / "nvidia-smi-v100.csv").read_text()},
-    "kernels": {
-        "python3": {"frameworks": {}, "reason": ""},
-        "pytorch": {"frameworks": {"torch": TORCH}, "reason": ""},
-        "tensorflow": {"frameworks": {"tensorflow": TENSORFLOW}, "reason": ""},
-    },
-    "allreduce": ALLREDUCE,
+    "nvidia_smi": {"driver": "570.86.15", "gpus": [GPU, GPU]},
+    "dcgmi": {"status": 0, "said": ""},
+    "template": RAN,
 }
-SIMULATED: dict[str, Any] = {
-    "is_real": False,
-    "given": ["0"],
-    "devices": {"/dev/nvidia0": "no NVIDIA device", "/dev/nvidia1": "no NVIDIA device"},
-    "nvidia_smi": {"rc": 127, "said": "No such file or directory"},
-    "kernels": {
-        "pytorch": {"frameworks": {"torch": TORCH | {"cuda": "", "gpus": 0}}, "reason": ""}
-    },
-    "allreduce": ALLREDUCE | {"backend": "gloo", "bus_gb_per_s": 0.7, "n_bytes": 8388608},
-}
+SIMULATED: dict[str, Any] = {"given": ["0", "1"], "template": RAN | {"n_gpus": 0}}
 
 
 def judge(found: Mapping[str, Any], settings: Settings) -> list[Finding]:
-    return assess_gpus(parse_gpu_answer(found), settings, REQUEST, node="node01")
+    return assess_gpus(found, REQUEST, "volta, v100: node01", settings)
 
 
-def with_torch(**change: object) -> dict[str, Any]:
-    reason = str(change.pop("reason", ""))
-    kernel = {"frameworks": {"torch": TORCH | change}, "reason": reason}
-    return REAL | {"kernels": {"pytorch": kernel}}
+def with_gpu(**change: object) -> dict[str, Any]:
+    return REAL | {"nvidia_smi": {"driver": "570.86.15", "gpus": [GPU, GPU | change]}}
 
 
-def test_gpus_in_order_are_told_with_driver_cuda_and_bandwidth(settings: Settings) -> None:
+def with_smi(status: int, failed: str) -> dict[str, Any]:
+    return REAL | {"nvidia_smi": {"status": status, "failed": failed}}
+
+
+def test_gpus_in_order_are_told_with_driver_and_template(settings: Settings) -> None:
     findings = judge(REAL, settings)
 
     said = " ".join(one.sentence for one in findings)
     assert {one.grade for one in findings} == {Grade.OK}
     assert "volta, v100: node01: Slurm gave 2 of Tesla V100-SXM2-32GB, driver 570.86.15" in said
-    assert "PyTorch 2.9.0+cu128 (CUDA 12.8) computes on 2" in said
-    assert "TensorFlow 2.20.0 (CUDA 12.5.1) computes on 2" in said
-    assert "all-reduce of 256 MiB over 2 GPUs through NCCL: 132 GB/s" in said
+    assert "dcgmi diag -r 1 finds no fault" in said
+    assert "horovod/digits.ipynb ran in 36 s with 2 GPUs" in said
+
+
+def test_without_dcgmi_nothing_is_said_of_it(settings: Settings) -> None:
+    findings = judge(REAL | {"dcgmi": None}, settings)
+
+    assert "dcgmi" not in " ".join(one.sentence for one in findings)
 
 
 def test_simulated_gpus_are_told_as_such_and_are_no_fault(settings: Settings) -> None:
     simulating = replace(settings, site=replace(settings.site, simulated_gpus=True))
 
-    hardware, frameworks, allreduce = judge(SIMULATED, simulating)
+    hardware, template = judge(SIMULATED, simulating)
 
     assert hardware.grade is Grade.SKIPPED
-    assert "simulated: /dev/nvidia0 is no NVIDIA device" in hardware.sentence
-    assert "driver, CUDA and NCCL were not tried" in hardware.sentence
-    assert frameworks.grade is Grade.OK
-    assert "sees 0 GPUs" in frameworks.sentence
-    assert allreduce.grade is Grade.OK
-    assert "2 processes through Gloo, on cores: 0.7 GB/s" in allreduce.sentence
-
-
-def test_a_site_that_does_not_say_that_it_simulates_is_warned(settings: Settings) -> None:
-    hardware = judge(SIMULATED, settings)[0]
-
-    assert hardware.grade is Grade.WARNING
-    assert "simulated_gpus = true" in hardware.cure
+    assert "CUDA and NCCL were not tried" in hardware.sentence
+    assert template.grade is Grade.OK
+    assert "on cores, with 2 simulated GPUs" in template.sentence
 
 
 @pytest.mark.parametrize(
-    ("found", "said", "cure"),
+    ("found", "grade", "said", "cure"),
     [
+        (with_smi(127, "No such file"), Grade.WARNING, "no nvidia-smi", "simulated_gpus = true"),
         (
-            REAL | {"nvidia_smi": {"rc": 127, "said": "No such file or directory"}},
-            "there is no nvidia-smi",
-            "Install NVIDIA's driver",
-        ),
-        (
-            REAL
-            | {"nvidia_smi": {"rc": 18, "said": (GOLDEN / "nvidia-smi-mismatch.txt").read_text()}},
-            "Driver/library version mismatch",
+            with_smi(18, "Failed to initialize NVML: Driver/library version mismatch"),
+            Grade.PROBLEM,
+            "version mismatch",
             "Reboot",
         ),
+        (with_smi(9, "NVIDIA-SMI has failed"), Grade.PROBLEM, "has failed", "modprobe nvidia"),
         (
-            REAL | {"nvidia_smi": {"rc": 9, "said": "NVIDIA-SMI has failed"}},
-            "NVIDIA-SMI has failed",
-            "modprobe nvidia",
-        ),
-        (
-            REAL | {"nvidia_smi": {"rc": 0, "said": (GOLDEN / "nvidia-smi-old.csv").read_text()}},
-            "was built for CUDA 12.8, which needs driver 525 or newer; there is 470.256.02",
-            "Install driver 525 or newer",
-        ),
-        (
-            REAL | {"nvidia_smi": {"rc": 0, "said": "No devices were found"}},
-            "lists no GPU",
+            REAL | {"nvidia_smi": {"driver": "570.86.15", "gpus": []}},
+            Grade.PROBLEM,
+            "nvidia-smi lists 0",
             "dmesg",
         ),
-        (REAL | {"given": ["0"]}, "asked for 2 GPUs and CUDA_VISIBLE_DEVICES names 1", "gres.conf"),
+        (REAL | {"given": ["0"]}, Grade.PROBLEM, "CUDA_VISIBLE_DEVICES names 1", "gres.conf"),
+        (with_gpu(n_uncorrected=3), Grade.WARNING, "3 uncorrected ECC errors", "nvidia-smi -r"),
+        (with_gpu(row_failure="Yes"), Grade.PROBLEM, "cannot replace a row", "card replaced"),
+        (with_gpu(row_pending="Yes"), Grade.WARNING, "a row of its memory to replace", "reset"),
+        (with_gpu(persistence="Disabled"), Grade.WARNING, "persistence", "nvidia-persistenced"),
         (
-            REAL | {"devices": {"/dev/nvidia0": "", "/dev/nvidia1": "Operation not permitted"}},
-            "/dev/nvidia1 (Operation not permitted)",
-            "cgroup.conf",
-        ),
-        (with_torch(cuda="", gpus=0), "was built without CUDA", "--flavour gpu"),
-        (
-            with_torch(gpus=1, said="no kernel image is available"),
-            "1 of 2 GPUs",
-            "too old for this build",
-        ),
-        (
-            with_torch(gpus=0, reason="Cannot dlopen some GPU libraries"),
-            "Cannot dlopen",
-            "Libraries of CUDA",
-        ),
-        (with_torch(gpus=0), "no reason given", "nvidia-smi -L"),
-        (
-            REAL | {"kernels": {"pytorch": {"frameworks": {"torch": {"failed": "libcudart"}}}}},
-            "is not imported: libcudart",
-            "Build the environment again",
+            REAL | {"dcgmi": {"status": 226, "said": "| PCIe  | Fail |"}},
+            Grade.WARNING,
+            "| PCIe | Fail |",
+            "as root",
         ),
         (
-            REAL | {"kernels": {"pytorch": {"failed": "no answer in 150 s"}}},
-            "no answer in 150 s",
-            "the share",
+            REAL | {"dcgmi": {"status": 255, "said": "Error: unable to establish a connection"}},
+            Grade.SKIPPED,
+            "does not reach its service",
+            "systemctl start nvidia-dcgm",
+        ),
+        (
+            REAL | {"template": RAN | {"failed": "NcclError: timed out"}},
+            Grade.PROBLEM,
+            "with the kernel tensorflow: NcclError: timed out",
+            "the cell that fails",
+        ),
+        (
+            REAL | {"template": RAN | {"n_gpus": 1, "said": "Cannot dlopen some GPU libraries"}},
+            Grade.PROBLEM,
+            "finds 1 of 2 GPUs: Cannot dlopen",
+            "--flavour gpu",
+        ),
+        (
+            REAL | {"template": {"untried": "none is here"}},
+            Grade.SKIPPED,
+            "no template was run: none is here",
+            "",
         ),
     ],
     ids=[
-        *(
-            "no program",
-            "driver updated",
-            "driver not loaded",
-            "old driver",
-            "no gpu",
-            "too few given",
-        ),
-        *("closed device", "cpu flavour", "old gpu", "libraries", "no word", "import", "no answer"),
+        *("no program", "driver updated", "driver not loaded", "no gpu", "too few given", "ecc"),
+        *("bad row", "row to replace", "persistence", "dcgm", "no service of dcgm"),
+        *("template fails", "sees too few", "no template"),
     ],
 )
-def test_each_fault_is_a_problem_with_its_cure(
-    settings: Settings, found: Mapping[str, Any], said: str, cure: str
+def test_each_fault_is_told_with_its_cure(
+    settings: Settings, found: Mapping[str, Any], grade: Grade, said: str, cure: str
 ) -> None:
-    problems = [one for one in judge(found, settings) if one.grade is Grade.PROBLEM]
+    bad = [one for one in judge(found, settings) if one.grade is not Grade.OK]
 
-    assert [one for one in problems if said in one.sentence and cure in one.cure]
+    assert [one.grade for one in bad if said in " ".join(one.sentence.split())] == [grade]
+    assert cure in " ".join(one.cure for one in bad)
 
 
 def test_of_a_gpu_in_parts_a_program_needs_to_see_one(settings: Settings) -> None:
-    found = with_torch(gpus=1) | {"given": ["MIG-1", "MIG-2"], "devices": {"/dev/nvidia0": ""}}
+    found = with_gpu(mig="Enabled") | {"given": ["MIG-1", "MIG-2"], "template": RAN | {"n_gpus": 1}}
 
     assert {one.grade for one in judge(found, settings)} == {Grade.OK}
 
 
-def test_horovod_without_nccl_is_warned_of(settings: Settings) -> None:
-    kernel = {"frameworks": {"horovod": {"version": "0.28.1", "nccl": False}}}
+@pytest.mark.parametrize(
+    "printed",
+    [
+        {"given": "all", "nvidia_smi": [1], "dcgmi": "\x1b[2J", "template": {"failed": "", "x": 1}},
+        {"nvidia_smi": {"gpus": "\x1b[2J"}, "template": {"failed": "", "name": "\x1b[2J"}},
+    ],
+)
+def test_a_user_who_prints_something_else_moves_no_cursor(
+    settings: Settings, printed: dict[str, Any]
+) -> None:
+    findings = judge(printed, settings)
 
-    findings = judge(REAL | {"kernels": {"tensorflow": kernel}}, settings)
-
-    (warned,) = [one for one in findings if one.grade is Grade.WARNING]
-    assert "through the memory of the host" in warned.sentence
-    assert "NCCL" in warned.cure
-
-
-def test_without_frameworks_it_is_said_that_nothing_was_tried(settings: Settings) -> None:
-    found = REAL | {"kernels": {}, "allreduce": {"untried": "no kernel has PyTorch"}}
-
-    grades = [one.grade for one in judge(found, settings)]
-
-    assert grades == [Grade.OK, Grade.SKIPPED, Grade.SKIPPED]
+    assert Grade.OK not in {one.grade for one in findings}
+    assert "\x1b" not in "".join(one.sentence for one in findings)
 
 
-def test_an_all_reduce_that_fails_or_computes_wrong_sums_is_told() -> None:
-    failed = assess_allreduce(AllReduce(backend="nccl", failed="timed out"), "x", is_real=True)
-    wrong = assess_allreduce(parse_allreduce(ALLREDUCE | {"is_right": False}), "x", is_real=True)
+@dataclass
+class FakeSlurm:
+    """Takes jobs; all of them are in one state."""
 
-    assert failed.grade is wrong.grade is Grade.WARNING
-    assert "through NCCL fails: timed out" in failed.sentence
-    assert "/dev/shm" in failed.cure
-    assert "the sum is wrong" in wrong.sentence
+    state: JobState
+    is_refusing: bool = False
+    jobs: list[JobKey] = field(default_factory=list)
+    ended: list[JobKey] = field(default_factory=list)
 
+    async def read_catalog(self) -> Catalog:
+        nodes = (idle_node("n1", v100=GpuCount(total=4, free=4)),)
+        partition = Partition(
+            name="jupyter", is_default=True, is_up=True, max_walltime_s=None, nodes=nodes
+        )
+        return Catalog(partitions={"jupyter": partition})
 
-def node(name: str) -> Node:
-    return Node(
-        name=name,
-        address=name,
-        state="idle",
-        idle_are="free",
-        n_cores=8,
-        n_cores_used=0,
-        memory_mib=64000,
-        memory_used_mib=0,
-        gpus={},
-    )
+    async def submit(self, user: str, job: Job, environment: Mapping[str, str]) -> Submission:
+        if self.is_refusing:
+            raise JobRejectedError("Your job limit is reached.")
+        name = next(word for word in job.argv if word.startswith("--job-name=")).partition("=")[2]
+        self.jobs.append(JobKey(job_id=len(self.jobs), user=user, name=name))
+        return Submission(job_id=self.jobs[-1].job_id)
 
+    async def find_jobs(self, *, name: str) -> list[JobRecord]:
+        return [
+            JobRecord(
+                key=key, state=self.state, node="n1", starts_at="", comment="", reason="Resources"
+            )
+            for key in self.jobs
+            if key.name == name
+        ]
 
-def trial(state: JobState, found: dict[str, Any] | None, reason: str = "None") -> CheckJobResult:
-    key = JobKey(job_id=7, user="ada", name="portal-check-1")
-    record = JobRecord(key=key, state=state, node="n1", starts_at="", comment="", reason=reason)
-    return CheckJobResult(key=key, record=record, found=found)
+    async def list_jobs(self) -> list[JobKey]:
+        return self.jobs
 
+    async def cancel(self, key: JobKey) -> bool:
+        self.ended.append(key)
+        return True
 
-PAIR = replace(REQUEST, nodes=(node("n1"), node("n2")))
-
-
-def test_two_nodes_that_add_up_are_told_with_the_bandwidth_of_rank_0() -> None:
-    first = trial(JobState.COMPLETED, ALLREDUCE | {"bus_gb_per_s": 11.5})
-    second = trial(JobState.COMPLETED, {"backend": "nccl", "kernel": "pytorch"})
-
-    finding = assess_pair([first, second], PAIR)
-
-    assert finding.grade is Grade.OK
-    assert "n1 and n2: all-reduce of 256 MiB over 2 GPUs through NCCL: 11.5" in finding.sentence
-
-
-def test_two_nodes_that_do_not_meet_are_told_with_what_to_look_at() -> None:
-    failed = trial(JobState.COMPLETED, {"backend": "nccl", "failed": "DistNetworkError: timed out"})
-
-    finding = assess_pair([failed], PAIR)
-
-    assert finding.grade is Grade.WARNING
-    assert "DistNetworkError" in finding.sentence
-    assert "all TCP ports" in finding.cure
+    async def check(self, settings: Settings, user: str = "ada") -> list[Finding]:
+        return await check_gpus(
+            cast("Slurm", self), settings, user=user, partition="jupyter", wait_s=0.0
+        )
 
 
-def test_a_job_that_waits_for_the_second_node_is_told_as_such() -> None:
-    finding = assess_pair([trial(JobState.PENDING, None, "Resources")], PAIR)
+async def test_a_check_that_is_given_up_ends_its_job(settings: Settings) -> None:
+    slurm = FakeSlurm(JobState.RUNNING)
+    looking = asyncio.ensure_future(slurm.check(settings))
+    await eventually_async(slurm.list_jobs, 30)
+
+    looking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await looking
+
+    assert slurm.ended == slurm.jobs
+
+
+async def test_a_job_that_waits_too_long_is_told_with_its_reason_and_ended(
+    settings: Settings,
+) -> None:
+    slurm = FakeSlurm(JobState.PENDING)
+
+    (finding,) = await slurm.check(settings)
 
     assert finding.grade is Grade.SKIPPED
     assert "Slurm says: Resources" in finding.sentence
-    assert "--wait" in finding.cure
+    assert slurm.ended == slurm.jobs != []
 
 
-def test_what_a_user_prints_instead_counts_as_not_said() -> None:
-    answer = parse_gpu_answer(
-        {"given": "all", "devices": [1], "kernels": {"\x1b[2J": 3}, "allreduce": {"n_bytes": "x"}}
-    )
+async def test_a_job_that_slurm_refuses_is_told_with_its_reason(settings: Settings) -> None:
+    (finding,) = await FakeSlurm(JobState.PENDING, is_refusing=True).check(settings)
 
-    assert answer.given == ()
-    assert list(answer.kernels) == ["[2J"]
-    assert answer.allreduce.n_bytes == 0
+    assert finding.grade is Grade.PROBLEM
+    assert finding.cure == "Your job limit is reached."
+
+
+async def test_without_a_user_or_a_gpu_no_job_is_made(settings: Settings) -> None:
+    slurm = FakeSlurm(JobState.RUNNING)
+    others = replace(settings, choices=replace(settings.choices, gpu_types=("a100",)))
+
+    for user, what in (("", settings), ("ada", others)):
+        (finding,) = await slurm.check(what, user)
+        assert finding.grade is Grade.SKIPPED
+        assert finding.cure
+
+    assert slurm.jobs == []
