@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -29,18 +30,29 @@ def add_commands(commands: Any) -> None:
     _add_install_launcher(commands)
 
 
+def _command(module: str, name: str, room: str = "commands") -> Callable[[argparse.Namespace], int]:
+    """Return a command whose module is imported when it runs, so that --help loads none."""
+
+    def run(arguments: argparse.Namespace) -> int:
+        act: Callable[[argparse.Namespace], int]
+        act = getattr(import_module(f"portal.site.{room}.{module}"), name)
+        return act(arguments)
+
+    return run
+
+
 def _add_operations(commands: Any) -> None:
     status = commands.add_parser(
         "status", help="what the hub knows of sessions, Slurm and versions"
     )
     status.add_argument("--json", action="store_true", help="print JSON")
-    status.set_defaults(run=_operation("show_status"))
+    status.set_defaults(run=_command("running_hub", "show_status"))
     drain = commands.add_parser("drain", help="refuse new sessions; running ones continue")
     drain.add_argument("--message", default="", metavar="TEXT", help="why, for users")
     add_options(drain)
-    drain.set_defaults(run=_operation("drain"))
+    drain.set_defaults(run=_command("running_hub", "drain"))
     undrain = commands.add_parser("undrain", help="accept new sessions again")
-    undrain.set_defaults(run=_operation("undrain"))
+    undrain.set_defaults(run=_command("running_hub", "undrain"))
     sessions = commands.add_parser("sessions", help="stop users' sessions")
     stop = sessions.add_subparsers(required=True, metavar="ACTION").add_parser(
         "stop", help="stop the sessions of a partition, of a user, or all"
@@ -50,7 +62,7 @@ def _add_operations(commands: Any) -> None:
     stop.add_argument("--all", action="store_true", help="every session")
     stop.add_argument("--message", default="", metavar="TEXT", help="what their users read")
     add_options(stop)
-    stop.set_defaults(run=_operation("stop_sessions"))
+    stop.set_defaults(run=_command("running_hub", "stop_sessions"))
     for parser in (status, drain, undrain, stop):
         _add_settings(parser)
 
@@ -60,7 +72,7 @@ def _add_users(commands: Any) -> None:
     actions = users.add_subparsers(required=True, metavar="ACTION")
     everybody = actions.add_parser("list", help="all users of the hub and their accounts")
     everybody.add_argument("--json", action="store_true", help="print JSON")
-    everybody.set_defaults(run=_with_people("list_users"))
+    everybody.set_defaults(run=_command("users", "list_users"))
     remove = actions.add_parser(
         "remove", help="stop a user's sessions, revoke tokens and cookies; files stay"
     )
@@ -69,7 +81,7 @@ def _add_users(commands: Any) -> None:
         "--even-if-allowed", action="store_true", help="even if the account may still log in"
     )
     add_options(remove)
-    remove.set_defaults(run=_with_people("remove_user"))
+    remove.set_defaults(run=_command("users", "remove_user"))
     for parser in (everybody, remove):
         _add_settings(parser)
 
@@ -91,48 +103,21 @@ def _add_usage(commands: Any) -> None:
         help="UNIX group of the job, or account of Slurm (default: %(default)s)",
     )
     usage.add_argument("--json", action="store_true", help="print JSON")
-    usage.set_defaults(run=_run_usage)
-
-
-def _run_usage(arguments: argparse.Namespace) -> int:
-    from portal.site.commands.usage import show_usage
-
-    return show_usage(arguments)
-
-
-# Modules of commands are imported when one runs, so that --help loads none of them.
-def _with_people(name: str) -> Callable[[argparse.Namespace], int]:
-    def run(arguments: argparse.Namespace) -> int:
-        from portal.site.commands import users
-
-        act: Callable[[argparse.Namespace], int] = getattr(users, name)
-        return act(arguments)
-
-    return run
-
-
-def _operation(name: str) -> Callable[[argparse.Namespace], int]:
-    def run(arguments: argparse.Namespace) -> int:
-        from portal.site.commands import running_hub
-
-        operate: Callable[[argparse.Namespace], int] = getattr(running_hub, name)
-        return operate(arguments)
-
-    return run
+    usage.set_defaults(run=_command("usage", "show_usage"))
 
 
 def _add_parts(commands: Any) -> None:
     part = commands.add_parser("run", help="become the proxy or the culler, for systemd")
     part.add_argument("part", choices=("proxy", "culler"))
     _add_settings(part)
-    part.set_defaults(run=_run_part)
+    part.set_defaults(run=_command("services", "run_part"))
     backup = commands.add_parser("backup", help="copy the hub's database while it runs")
     backup.add_argument(
         "--restore", type=Path, metavar="COPY", help="restore a copy; the hub must not be running"
     )
     add_options(backup)
     _add_settings(backup)
-    backup.set_defaults(run=_run_backup)
+    backup.set_defaults(run=_command("backup", "run_backup"))
     switch = commands.add_parser("switch", help="use another installed version; sessions continue")
     switch.add_argument("version", metavar="VERSION")
     switch.add_argument(
@@ -143,7 +128,7 @@ def _add_parts(commands: Any) -> None:
     )
     add_options(switch)
     _add_settings(switch)
-    switch.set_defaults(run=_run_switch)
+    switch.set_defaults(run=_command("upgrade", "run_switch"))
 
 
 def _add_install_launcher(commands: Any) -> None:
@@ -184,31 +169,7 @@ def _add_install_launcher(commands: Any) -> None:
     )
     add("--sudoers", type=Path, metavar="FILE", help="write the rules to this file, too")
     add_options(launcher)
-    launcher.set_defaults(run=_run_install_launcher)
-
-
-def _run_install_launcher(arguments: argparse.Namespace) -> int:
-    from portal.site.commands.install_launcher import run_install_launcher
-
-    return run_install_launcher(arguments)
-
-
-def _run_part(arguments: argparse.Namespace) -> int:
-    from portal.site.commands.services import run_part
-
-    return run_part(arguments)
-
-
-def _run_switch(arguments: argparse.Namespace) -> int:
-    from portal.site.commands.upgrade import run_switch
-
-    return run_switch(arguments)
-
-
-def _run_backup(arguments: argparse.Namespace) -> int:
-    from portal.site.commands.backup import run_backup
-
-    return run_backup(arguments)
+    launcher.set_defaults(run=_command("install_launcher", "run_install_launcher"))
 
 
 def _add_check(commands: Any) -> None:
@@ -242,7 +203,7 @@ def _add_check(commands: Any) -> None:
     )
     check.add_argument("--json", action="store_true", help="print JSON, for monitoring")
     check.add_argument("--debug", action="store_true", help="print what happens")
-    check.set_defaults(run=_run_check)
+    check.set_defaults(run=_command("site", "run_site_check", room="checks"))
 
 
 def _at_least_0(kind: type[float]) -> Callable[[str], float]:
@@ -266,10 +227,3 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="the site's settings (default: %(default)s)",
     )
-
-
-def _run_check(arguments: argparse.Namespace) -> int:
-    # The other commands also run in environments that have neither JupyterHub nor LDAP.
-    from portal.site.checks.site import run_site_check
-
-    return run_site_check(arguments)

@@ -160,18 +160,6 @@ class Catalog:
         nodes = self.nodes(partition)
         return self.once(("count", partition, gpu_type), lambda: _sum_gpus(nodes, gpu_type))
 
-    def count_cluster_gpus(self, gpu_type: str | None = None) -> GpuCount:
-        """Return the count over all partitions, each node once; free in one partition is free."""
-        nodes: dict[str, Node] = {}
-        # Partitions that are up come last and win.
-        for partition in sorted(self.partitions.values(), key=lambda partition: partition.is_up):
-            nodes.update((node.name, node) for node in partition.nodes)
-        return _sum_gpus(nodes.values(), gpu_type)
-
-    def free_gpus(self, partition: str | None = None, gpu_type: str | None = None) -> int:
-        """Return how many GPUs no job has, on the nodes of the partition that take jobs."""
-        return self.count_gpus(partition, gpu_type).free
-
     def largest_node_gpus(self, partition: str | None = None, gpu_type: str | None = None) -> int:
         """Return the GPUs of the largest node, free or not: the most that a session could get."""
         # A generator, so that nothing is counted if the result is known. So below.

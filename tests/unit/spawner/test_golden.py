@@ -57,7 +57,7 @@ def test_the_partitions_of_a_real_cluster_are_read() -> None:
 
 def test_the_gpus_of_an_idle_cluster_are_free_except_on_the_absent_node() -> None:
     catalog = read_catalog("sinfo-idle.txt")
-    assert catalog.count_cluster_gpus() == GpuCount(total=23, free=19, down=4)
+    assert catalog.count_gpus() == GpuCount(total=23, free=19, down=4)
     assert catalog.gpu_types() == ("1g.10gb", "3g.40gb", "a100", SHARD, "v100")
     assert catalog.largest_node_gpus() == 5
     assert catalog.largest_node_gpus(gpu_type="1g.10gb") == 4

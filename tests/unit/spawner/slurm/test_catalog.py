@@ -73,7 +73,7 @@ def test_a_cluster_without_partitions_has_no_gpus() -> None:
     catalog = Catalog.parse("\n")
     assert catalog.default_partition is None
     assert catalog.largest_node_gpus() == 0
-    assert catalog.count_cluster_gpus() == GpuCount()
+    assert catalog.count_gpus() == GpuCount()
 
 
 def test_a_partition_that_slurm_does_not_know_has_no_gpus() -> None:
@@ -107,14 +107,9 @@ def test_gpus_without_a_type_have_no_type_to_choose() -> None:
     assert Catalog.parse(line(gres="gpu:4")).gpu_types() == ()
 
 
-def test_a_node_in_two_partitions_is_counted_once_for_the_cluster() -> None:
-    catalog = Catalog.parse(line() + line(partition="long", default=False, available="down"))
-    assert catalog.count_cluster_gpus() == GpuCount(total=4, free=4)
-
-
 def test_nothing_is_free_in_a_partition_that_starts_no_jobs() -> None:
     catalog = Catalog.parse(line(available="inactive"))
-    assert catalog.free_gpus() == 0
+    assert catalog.count_gpus().free == 0
     assert catalog.largest_node_gpus() == 4
 
 
@@ -214,7 +209,6 @@ def test_a_thousand_nodes_are_read_in_a_fraction_of_a_second() -> None:
     for _ in range(3):
         start_s = time.process_time()
         catalog = Catalog.parse(text)
-        catalog.count_cluster_gpus()
-        assert catalog.count_cluster_gpus().total == 4000
+        assert catalog.count_gpus().total == 4000
         took_s.append(time.process_time() - start_s)
     assert min(took_s) < 0.3
