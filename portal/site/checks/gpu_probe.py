@@ -103,7 +103,7 @@ def ask_dcgmi() -> dict[str, Any] | None:
 
 
 def run_template(question: dict[str, Any]) -> dict[str, Any]:
-    """Run the first of the templates whose kernel is there, from the first cell to the last.
+    """Run the first template of a `question` whose kernel is there, from first to last cell.
 
     Returns:
         "untried" with the reason; or "name", "kernel", "took_s" and "failed", which is empty if it
@@ -123,7 +123,11 @@ def run_template(question: dict[str, Any]) -> dict[str, Any]:
 
 
 def execute(question: dict[str, Any], name: str, python: str) -> dict[str, Any]:
-    """Run a copy of a template in a home of its own, without packages and settings of the user."""
+    """Run a copy of a template in a home of its own, without packages and settings of the user.
+
+    Returns:
+        What `run_template` says of one that it ran, for its `question`.
+    """
     templates = Path(question["templates"])
     jupyter = str(Path(question["server"], "bin/jupyter"))
     words = ("nbconvert", "--to=notebook", "--execute", "--log-level=ERROR", "--output=executed")

@@ -60,16 +60,7 @@ def main() -> None:
 
 
 def start_probe(found: dict[str, Any], name: str, do: Callable[[], object]) -> threading.Thread:
-    """Run one check in its own thread.
-
-    Args:
-        found: Where its result goes, under its name.
-        name: Its name.
-        do: What to do.
-
-    Returns:
-        The thread.
-    """
+    """Run `do` in its own thread; its result goes into `found`, under its name."""
 
     def run() -> None:
         try:
@@ -84,14 +75,9 @@ def start_probe(found: dict[str, Any], name: str, do: Callable[[], object]) -> t
 
 
 def probe_hub(url: str, authority: str = "") -> str:
-    """Ask the hub's API, as a session does.
+    """Ask the hub's API, as a session does, and return what is wrong; empty if nothing.
 
-    Args:
-        url: Its address.
-        authority: Certificate (PEM) that the hub's has to be signed by, if it uses TLS.
-
-    Returns:
-        What is wrong; empty if nothing.
+    `authority` is the certificate (PEM) that the hub's has to be signed by, if it uses TLS.
     """
     handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({})]
     if authority:
@@ -108,11 +94,7 @@ def probe_hub(url: str, authority: str = "") -> str:
 
 
 def probe_home() -> str:
-    """Write a small file into the home folder.
-
-    Returns:
-        What is wrong; empty if nothing.
-    """
+    """Write a small file into the home folder, and return what is wrong; empty if nothing."""
     # Nodes that are tried at the same time share the home, and may give out the same numbers.
     path = Path.home() / f".dsportal-check-{socket.gethostname()}-{os.getpid()}"
     try:
@@ -124,14 +106,9 @@ def probe_home() -> str:
 
 
 def probe_storage(folder: str, *, is_mount: bool) -> str:
-    """List the shared storage.
+    """List the shared storage, and return what is wrong; empty if nothing.
 
-    Args:
-        folder: Its path.
-        is_mount: It has to be the root of a mount.
-
-    Returns:
-        What is wrong; empty if nothing.
+    `is_mount`: it has to be the root of a mount.
     """
     try:
         os.listdir(folder)
@@ -141,14 +118,7 @@ def probe_storage(folder: str, *, is_mount: bool) -> str:
 
 
 def probe_workplace(question: dict[str, Any]) -> dict[str, Any]:
-    """Run `workplace_probe` as a program of its own.
-
-    Args:
-        question: What it is asked, and "program", its text.
-
-    Returns:
-        What it found.
-    """
+    """Return the answer of `workplace_probe`; `question` has its text as "program"."""
     done = subprocess.run(
         [sys.executable, "-I", "-c", question["program"]],
         input=json.dumps(question).encode(),
@@ -170,14 +140,10 @@ PRINT_VERSION = "; import spawner; print(spawner.__version__)"
 
 
 def probe_environment(path: str, name: str) -> str:
-    """Load what sessions need of an environment.
-
-    Args:
-        path: Its folder.
-        name: "server" or "tensorboard".
+    """Load what sessions need of an environment, "server" or "tensorboard".
 
     Returns:
-        What is wrong, or "version " and that of the portal's package.
+        What is wrong, or VERSION and that of the portal's package.
     """
     python = os.path.join(path, "bin", "python")
     if wanted := lacking_python(path):
@@ -189,9 +155,6 @@ def probe_environment(path: str, name: str) -> str:
 
 def lacking_python(path: str) -> str:
     """Compare the Python that an environment was made for with what it finds on this node.
-
-    Args:
-        path: Folder of the environment, whose bin/python is a link to a program of the node.
 
     Returns:
         NEEDS and what is missing; empty if nothing, or if there is no environment.
@@ -216,9 +179,6 @@ def lacking_python(path: str) -> str:
 def probe_kernels(server: str) -> dict[str, str]:
     """Start Python for each kernel that the server environment describes.
 
-    Args:
-        server: Folder of the server environment.
-
     Returns:
         What is wrong with each, by name; empty if nothing.
     """
@@ -240,15 +200,7 @@ def probe_kernels(server: str) -> dict[str, str]:
 
 
 def imported(python: str, code: str) -> str:
-    """Run a line of Python.
-
-    Args:
-        python: The interpreter.
-        code: The line; prints a version.
-
-    Returns:
-        "version " and what it printed, or the last line of its errors.
-    """
+    """Run a line of Python, and return VERSION with what it printed, or its last error."""
     done = subprocess.run(
         [python, "-I", "-c", code],
         stdin=subprocess.DEVNULL,
@@ -265,9 +217,7 @@ def imported(python: str, code: str) -> str:
 def listen(question: dict[str, Any], found: dict[str, Any]) -> None:
     """Listen on a port as a session does, and send the hub this node's time.
 
-    Args:
-        question: With "port" and "secret".
-        found: Gets "reached", whether the hub came.
+    `question` has "port" and "secret"; `found` gets "reached", whether the hub came.
     """
     found["reached"] = False
     family = socket.AF_INET6 if ":" in question["hub_address"] else socket.AF_INET

@@ -54,14 +54,9 @@ def main() -> None:
 
 
 def kernel_names(server: Path, registry: str) -> set[str]:
-    """Return the kernels that a session offers.
+    """Return the names of the kernels that a session offers.
 
-    Args:
-        server: Folder of the server environment.
-        registry: The site's file of environments.
-
-    Returns:
-        Their names.
+    `registry` is the site's file of environments.
     """
     shared = [server / "share/jupyter", *(Path(one).expanduser() for one in KERNEL_FOLDERS)]
     names = {spec.parent.name for one in shared for spec in one.glob("kernels/*/kernel.json")}
@@ -74,11 +69,7 @@ def kernel_names(server: Path, registry: str) -> set[str]:
 
 
 def lacking_kernels(templates: Path, names: set[str]) -> dict[str, list[str]]:
-    """Return the kernels that templates name and a session lacks.
-
-    Args:
-        templates: Folder of the templates.
-        names: The kernels that there are.
+    """Return the kernels that templates name and a session lacks; `names` are those it has.
 
     Returns:
         The templates of each, by the kernel's name; empty if the site or the user has kernels
@@ -97,11 +88,7 @@ def lacking_kernels(templates: Path, names: set[str]) -> dict[str, list[str]]:
 
 
 def read_first_file(name: str, folders: list[Path]) -> str:
-    """Read the beginning of a file that may be in several folders.
-
-    Args:
-        name: Its path below one of them.
-        folders: Where templates look, in this order.
+    """Read the beginning of a file below the first folder that has it.
 
     Returns:
         What is wrong; empty if nothing.
@@ -122,9 +109,6 @@ def read_first_file(name: str, folders: list[Path]) -> str:
 def free_mib(folder: str) -> int | None:
     """Return the space that a user can still fill.
 
-    Args:
-        folder: Where.
-
     Returns:
         MiB, without quotas that the file system does not report; None if that is unknown.
     """
@@ -144,14 +128,7 @@ def missing_shell() -> str:
 
 
 def run(argv: list[str]) -> str:
-    """Return what a program prints.
-
-    Args:
-        argv: The program with its arguments.
-
-    Returns:
-        Its output; empty if it cannot be run or takes too long.
-    """
+    """Return what a program prints; empty if it cannot be run or takes too long."""
     with contextlib.suppress(OSError, subprocess.SubprocessError):
         done = subprocess.run(
             argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=PYTHON_S, cwd="/"
