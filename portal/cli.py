@@ -6,10 +6,10 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from dsportal.slurm.errors import PortalError
 from portal import activate_command, job_command
+from portal.confirmation import Commands
 from portal.environments import cli as environments
 from portal.hub.config_check import site_problems
 from portal.hub.settings.loader import DEFAULT_SETTINGS_PATH, load_settings
@@ -84,7 +84,7 @@ def _administrators_commands() -> frozenset[str]:
     return frozenset(commands.choices)
 
 
-def _add_administrators_commands(commands: Any) -> None:
+def _add_administrators_commands(commands: Commands) -> None:
     config = commands.add_parser("config", help="check and explain the site's settings")
     actions = config.add_subparsers(required=True, metavar="ACTION")
     check = actions.add_parser("check", help="read the settings and name what is wrong")
@@ -124,7 +124,7 @@ def _add_version(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_user_commands(commands: Any) -> None:
+def _add_user_commands(commands: Commands) -> None:
     version = commands.add_parser("version", help="print the version of the portal")
     version.set_defaults(run=print_version)
     environments.add_commands(commands)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import Any, TypeAlias
 
 from dsportal.slurm.errors import PortalError
+
+# What argparse's `add_subparsers` returns; it has no public name.
+Commands: TypeAlias = "argparse._SubParsersAction[Any]"
 
 
 class NotConfirmedError(PortalError):

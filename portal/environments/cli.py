@@ -8,7 +8,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from portal.confirmation import add_yes, confirm
+from portal.confirmation import Commands, add_yes, confirm
 from portal.environments.entry import Environment, Kind, Language
 from portal.environments.errors import RegistryError
 from portal.environments.image import (
@@ -42,7 +42,7 @@ from portal.environments.removal import remove_with_files
 from portal.environments.share_commands import add_share_commands
 
 
-def add_commands(commands: Any) -> None:
+def add_commands(commands: Commands) -> None:
     """Add `environments` to `commands`, the subparsers of `dsportal`."""
     parser = commands.add_parser("environments", help="kernels of the site's and your environments")
     actions = parser.add_subparsers(required=True, metavar="ACTION", parser_class=IntermixedParser)

@@ -92,7 +92,7 @@ class Environment:
         return f"own-{self.id}" if self.is_own else f"site-{self.id}"
 
 
-def parse_entry(id_: str, table: Any, *, where: str, is_own: bool = False) -> Environment:
+def parse_entry(id_: str, table: object, *, where: str, is_own: bool = False) -> Environment:
     """Return the environment that a table of the registry describes; it is not tried.
 
     The `table` is as the TOML parser returns it; `where` names the file in error messages.
@@ -134,7 +134,7 @@ def parse_entry(id_: str, table: Any, *, where: str, is_own: bool = False) -> En
     )
 
 
-def _language(value: Any, place: str) -> Language:
+def _language(value: object, place: str) -> Language:
     try:
         return Language(value)
     except ValueError:
@@ -142,13 +142,13 @@ def _language(value: Any, place: str) -> Language:
         raise RegistryError(f"language in {place} is {value!r:.60}. There are: {known}.") from None
 
 
-def _text(value: Any, key: str, place: str) -> str:
+def _text(value: object, key: str, place: str) -> str:
     if not isinstance(value, str) or not value.strip() or not value.isprintable():
         raise RegistryError(f"{key} in {place} is {value!r:.60}, but must be a line of text.")
     return value
 
 
-def _path(value: Any, key: str, place: str) -> Path:
+def _path(value: object, key: str, place: str) -> Path:
     path = Path(_text(value, key, place)).expanduser()
     # A bind is written source:target:options, and several with commas between.
     if not path.is_absolute() or ":" in str(path) or "," in str(path):
@@ -162,13 +162,13 @@ def _optional_path(table: Mapping[str, Any], key: str, place: str) -> Path | Non
     return _path(table[key], key, place) if key in table else None
 
 
-def _list(value: Any, place: str) -> list[Any]:
+def _list(value: object, place: str) -> list[Any]:
     if not isinstance(value, list):
         raise RegistryError(f"{place} has {value!r:.60} where a list belongs.")
     return value
 
 
-def _modules(value: Any, place: str) -> tuple[str, ...]:
+def _modules(value: object, place: str) -> tuple[str, ...]:
     modules = _list(value, place)
     if not modules:
         raise RegistryError(f"modules in {place} is empty. Name the modules to load.")
@@ -178,7 +178,7 @@ def _modules(value: Any, place: str) -> tuple[str, ...]:
     return tuple(modules)
 
 
-def _packages(value: Any, place: str) -> tuple[str, ...]:
+def _packages(value: object, place: str) -> tuple[str, ...]:
     packages = _list(value, place)
     for package in packages:
         if not isinstance(package, str) or not _PACKAGE.fullmatch(package):
@@ -189,7 +189,7 @@ def _packages(value: Any, place: str) -> tuple[str, ...]:
     return tuple(packages)
 
 
-def _variables(value: Any, place: str) -> dict[str, str]:
+def _variables(value: object, place: str) -> dict[str, str]:
     if not isinstance(value, Mapping):
         raise RegistryError(f"variables in {place} must be a table of texts.")
     for name, text in value.items():

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dsportal.packages.start import ENVIRONMENT
+from portal.confirmation import Commands
 from portal.environments.entry import Environment
 from portal.environments.errors import RegistryError
 from portal.environments.locked import (
@@ -27,9 +28,9 @@ from portal.environments.record import is_locked, read_group, read_like
 from portal.environments.registry import (
     OWN_PATH,
     add_entry,
+    change_entry,
     check_entry,
     read_registry,
-    read_tables,
     site_path,
 )
 from portal.environments.sharing import closed_folder, group_id, group_name
@@ -57,7 +58,7 @@ class IntermixedParser(argparse.ArgumentParser):
             self._is_parsing = False
 
 
-def add_locked_commands(actions: Any) -> None:
+def add_locked_commands(actions: Commands) -> None:
     """Add the commands to `actions`, the subparsers of `dsportal environments`."""
     new = actions.add_parser("new", help="make an environment with packages of your choice")
     new.add_argument("id", metavar="NAME", help="a short name in small letters")
@@ -181,8 +182,7 @@ def update_environment(arguments: argparse.Namespace) -> int:
         builder = _builder(is_shared=read_group(folder) is not None)
         packages = update_locked(folder, arguments.packages, base, builder, check)
     path = Path.home() / OWN_PATH
-    table = read_tables(path)[arguments.id] | {"packages": packages} | variables_like(like)
-    add_entry(path, arguments.id, table, is_own=True, replaces=True)
+    change_entry(path, arguments.id, {"packages": packages, **variables_like(like)})
     print(f"{arguments.id}: updated. Restart its kernels.")
     return 0
 

@@ -89,44 +89,52 @@ def read_tables(path: Path) -> dict[str, Any]:
         raise RegistryError(f"{path} is not TOML: {error}.") from error
 
 
-def check_entry(
-    path: Path, id_: str, table: Mapping[str, Any], *, is_own: bool, replaces: bool = False
-) -> Environment:
+def check_entry(path: Path, id_: str, table: Mapping[str, Any], *, is_own: bool) -> Environment:
     """Return the environment that adding `table` to a registry would make; add nothing.
 
     Raises:
-        RegistryError: If the entry is wrong, or the name is taken and not to be replaced.
+        RegistryError: If the entry is wrong, or the name is taken.
     """
     environment = parse_entry(id_, dict(table), where=str(path), is_own=is_own)
-    if not replaces and id_ in read_tables(path):
+    if id_ in read_tables(path):
         raise RegistryError(
             f"{path} has an environment '{id_}' already. Choose another name, or edit the file."
         )
     return environment
 
 
-def add_entry(
-    path: Path, id_: str, table: Mapping[str, Any], *, is_own: bool, replaces: bool = False
-) -> Environment:
+def add_entry(path: Path, id_: str, table: Mapping[str, Any], *, is_own: bool) -> Environment:
     """Append `table` to a registry, which is created if it does not exist.
 
-    With `replaces` it takes the place of the entry of this name, which must be there; comments in
-    that entry stay beside the keys that stay.
-
     Raises:
-        RegistryError: If the entry is wrong, the name is taken and not to be replaced, or the file
-            cannot be written or is being changed for too long.
+        RegistryError: If the entry is wrong, the name is taken, or the file cannot be written or
+            is being changed for too long.
     """
     with _changing(path):
-        environment = check_entry(path, id_, table, is_own=is_own, replaces=replaces)
+        environment = check_entry(path, id_, table, is_own=is_own)
         document, tables = _document(path), read_tables(path)
-        if replaces:
-            _check_is_there(path, id_, tables)
-            _replace(document, id_, table)
-        else:
-            document[id_] = dict(table)
+        document[id_] = dict(table)
         _write(path, document, tables | {id_: dict(table)})
     return environment
+
+
+def change_entry(path: Path, id_: str, changes: Mapping[str, Any]) -> None:
+    """Give keys of an entry other values; the rest stays as it is, comments too.
+
+    Raises:
+        RegistryError: If it is not there, would be wrong, or the file cannot be read or written or
+            is being changed for too long.
+    """
+    with _changing(path):
+        document, tables = _document(path), read_tables(path)
+        _check_is_there(path, id_, tables)
+        tables[id_] |= changes
+        parse_entry(id_, tables[id_], where=str(path))
+        entry: Any = document[id_]
+        for key, value in changes.items():
+            if entry.get(key) != value:
+                entry[key] = value
+        _write(path, document, tables)
 
 
 def remove_entry(path: Path, id_: str) -> None:
@@ -188,29 +196,6 @@ def _check_is_there(path: Path, id_: str, tables: Mapping[str, Any]) -> None:
     if id_ not in tables:
         known = ", ".join(tables) or "none"
         raise RegistryError(f"{path} has no environment '{id_}'. There are: {known}.")
-
-
-def _replace(document: TOMLDocument, id_: str, table: Mapping[str, Any]) -> None:
-    # As in `_document`.
-    from tomlkit.items import Table
-
-    entry = document[id_]
-    if not isinstance(entry, Table):
-        # Written in a line, or in pieces: there is no place of its own to keep.
-        del document[id_]
-        document[id_] = dict(table)
-        return
-    # Blank lines and comments after the last key belong to what follows.
-    body = entry.value.body
-    after = []
-    while body and body[-1][0] is None:
-        after.append(body.pop()[1])
-    for key in [key for key in entry if key not in table]:
-        del entry[key]
-    for key, value in table.items():
-        if entry.get(key) != value:
-            entry[key] = value
-    body.extend((None, item) for item in reversed(after))
 
 
 def _document(path: Path) -> TOMLDocument:

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import secrets
 import shutil
 import signal
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from portal.environments.registry import remove_entry
 
 _SET_ASIDE = ".removed"
-# On NFS a file that a kernel has open keeps its folder, until that kernel ends.
-_TRIES = 10
-_TRY_EVERY_S = 0.2
 
 
 def remove_with_files(registry: Path, id_: str, files: Sequence[Path]) -> tuple[Path, ...]:
@@ -58,22 +53,12 @@ def _left_in(folder: Path) -> Iterable[Path]:
 
 
 def _is_deleted(path: Path) -> bool:
-    for attempt in range(_TRIES):
-        if attempt:
-            time.sleep(_TRY_EVERY_S)
-        try:
-            if path.is_dir():
-                shutil.rmtree(path)
-            else:
-                path.unlink(missing_ok=True)
-        except FileNotFoundError:
-            # Another removal deletes it, too.
-            continue
-        except OSError as error:
-            if error.errno not in {errno.ENOTEMPTY, errno.EBUSY}:
-                return False
+    # On NFS a file that a kernel has open keeps its folder, until that kernel ends.
+    with contextlib.suppress(OSError):
+        if path.is_dir():
+            shutil.rmtree(path)
         else:
-            return True
+            path.unlink(missing_ok=True)
     return not path.exists()
 
 

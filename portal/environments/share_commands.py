@@ -6,15 +6,15 @@ import argparse
 import os
 import signal
 from pathlib import Path
-from typing import Any
 
+from portal.confirmation import Commands
 from portal.environments.errors import RegistryError
 from portal.environments.locked_commands import interrupted_by, own_environment, tell_group
 from portal.environments.record import is_locked, read_group, read_like, write_record
 from portal.environments.sharing import group_id, group_name, share, unshare
 
 
-def add_share_commands(actions: Any) -> None:
+def add_share_commands(actions: Commands) -> None:
     """Add the commands to `actions`, the subparsers of `dsportal environments`."""
     sharing = actions.add_parser("share", help="let a group use one made by 'new'")
     sharing.add_argument("id", metavar="NAME")

@@ -7,21 +7,16 @@ import math
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
-from portal.confirmation import add_options
+from portal.confirmation import Commands, add_options
 from portal.hub.settings.loader import DEFAULT_SETTINGS_PATH
 from spawner.defaults import DEFAULTS
 
 WAIT_S = 60.0
 
 
-def add_commands(commands: Any) -> None:
-    """Add the administrators' commands to the parser of `dsportal`.
-
-    Args:
-        commands: What argparse's `add_subparsers` returned.
-    """
+def add_commands(commands: Commands) -> None:
+    """Add the administrators' commands to the parser of `dsportal`."""
     _add_check(commands)
     _add_operations(commands)
     _add_users(commands)
@@ -41,7 +36,7 @@ def _command(module: str, name: str, room: str = "commands") -> Callable[[argpar
     return run
 
 
-def _add_operations(commands: Any) -> None:
+def _add_operations(commands: Commands) -> None:
     status = commands.add_parser(
         "status", help="what the hub knows of sessions, Slurm and versions"
     )
@@ -67,7 +62,7 @@ def _add_operations(commands: Any) -> None:
         _add_settings(parser)
 
 
-def _add_users(commands: Any) -> None:
+def _add_users(commands: Commands) -> None:
     users = commands.add_parser("users", help="list the portal's users, remove those who have left")
     actions = users.add_subparsers(required=True, metavar="ACTION")
     everybody = actions.add_parser("list", help="all users of the hub and their accounts")
@@ -86,7 +81,7 @@ def _add_users(commands: Any) -> None:
         _add_settings(parser)
 
 
-def _add_usage(commands: Any) -> None:
+def _add_usage(commands: Commands) -> None:
     usage = commands.add_parser(
         "usage", help="GPU hours of a period by group and user, from Slurm's accounting"
     )
@@ -106,7 +101,7 @@ def _add_usage(commands: Any) -> None:
     usage.set_defaults(run=_command("usage", "show_usage"))
 
 
-def _add_parts(commands: Any) -> None:
+def _add_parts(commands: Commands) -> None:
     part = commands.add_parser("run", help="become the proxy or the culler, for systemd")
     part.add_argument("part", choices=("proxy", "culler"))
     _add_settings(part)
@@ -131,7 +126,7 @@ def _add_parts(commands: Any) -> None:
     switch.set_defaults(run=_command("upgrade", "run_switch"))
 
 
-def _add_install_launcher(commands: Any) -> None:
+def _add_install_launcher(commands: Commands) -> None:
     launcher = commands.add_parser(
         "install-launcher",
         help="install what sudo starts for the spawner in a JupyterHub of your own",
@@ -172,7 +167,7 @@ def _add_install_launcher(commands: Any) -> None:
     launcher.set_defaults(run=_command("install_launcher", "run_install_launcher"))
 
 
-def _add_check(commands: Any) -> None:
+def _add_check(commands: Commands) -> None:
     check = commands.add_parser(
         "check",
         help="check the whole site; each problem comes with its fix",

@@ -157,7 +157,10 @@ def last_line(text: str) -> str:
 
 
 def run(
-    argv: list[str], timeout_s: float, folder: Path = Path("/"), variables: Any = None
+    argv: list[str],
+    timeout_s: float,
+    folder: Path = Path("/"),
+    variables: dict[str, str] | None = None,
 ) -> tuple[int, str, str]:
     """Run a program to its end, or for `timeout_s`, with `variables` beside those of the job.
 

@@ -151,5 +151,5 @@ def probe_endpoint(
 
 
 class _Stay(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_: Any) -> None:
+    def redirect_request(self, *_: object) -> None:
         """Follow no redirection; it is an answer."""

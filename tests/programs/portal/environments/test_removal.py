@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from portal.environments import removal
 from portal.environments.registry import OWN_PATH, read_tables
 from tests.support.environments import environments, folder_of
 
@@ -61,29 +60,19 @@ def test_what_a_killed_removal_has_left_goes_with_the_next(
     assert entries(home) == {}
 
 
-@pytest.mark.parametrize("late_files", [1, 100], ids=["for a moment", "to the end"])
-def test_a_file_that_comes_while_its_folder_is_deleted_goes_too_or_is_named(
-    folder: Path,
-    late_files: int,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+def test_a_folder_that_a_kernel_keeps_is_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(removal, "_TRY_EVERY_S", 0)
-    delete, late = shutil.rmtree, [*range(late_files)]
+    def kept(path: Path) -> None:
+        raise OSError(errno.ENOTEMPTY, "Directory not empty")
 
-    def delete_slowly(path: Path) -> None:
-        if late:
-            late.pop()
-            raise OSError(errno.ENOTEMPTY, "Directory not empty")
-        delete(path)
-
-    monkeypatch.setattr(shutil, "rmtree", delete_slowly)
+    monkeypatch.setattr(shutil, "rmtree", kept)
 
     assert environments("remove", "mine", "--yes") == 0
 
     said = capsys.readouterr().out
     assert "Removed mine." in said
-    assert ("End that kernel" in said) is (late_files > 1)
+    assert "End that kernel" in said
     assert not folder.exists()
 
 

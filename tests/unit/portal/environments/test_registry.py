@@ -14,7 +14,13 @@ from portal.environments.command import PYTHON_START, Node, kernel_spec
 from portal.environments.entry import Environment, Language, parse_entry
 from portal.environments.errors import RegistryError
 from portal.environments.probe import probe_node, try_environment
-from portal.environments.registry import OWN_PATH, add_entry, read_registry, remove_entry
+from portal.environments.registry import (
+    OWN_PATH,
+    add_entry,
+    change_entry,
+    read_registry,
+    remove_entry,
+)
 
 
 def parse(**table: Any) -> Environment:
@@ -149,19 +155,19 @@ def test_an_entry_is_removed_however_it_is_written(tmp_path: Path, written: str)
     assert path.read_text() == '[c]\nconda = "/c"\n'
 
 
-def test_an_entry_is_replaced_in_its_place_with_its_comments(tmp_path: Path) -> None:
+def test_an_entry_is_changed_in_its_place_with_its_comments(tmp_path: Path) -> None:
     path = tmp_path / "environments.toml"
-    path.write_text(
-        '[b]\n# Asked for by the group of ada.\nconda = "/b"\nname = "B"  # on the page\n\n'
+    text = (
+        '[b]\n# Asked for by the group of ada.\nconda = "/b"\npackages = ["a==1"]  # chosen\n\n'
         '# The old one.\n[c]\nconda = "/c"\n'
     )
+    path.write_text(text)
 
-    add_entry(path, "b", {"image": "/b.sif", "name": "B"}, is_own=True, replaces=True)
+    change_entry(path, "b", {"packages": ["a==2"]})
 
-    assert path.read_text() == (
-        '[b]\n# Asked for by the group of ada.\nname = "B"  # on the page\nimage = "/b.sif"\n\n'
-        '# The old one.\n[c]\nconda = "/c"\n'
-    )
+    assert path.read_text() == text.replace("a==1", "a==2")
+    with pytest.raises(RegistryError, match="no environment 'd'"):
+        change_entry(path, "d", {"packages": []})
 
 
 def test_an_image_sees_the_folders_of_the_settings_and_the_gpus() -> None:
