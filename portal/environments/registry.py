@@ -119,7 +119,7 @@ def add_entry(path: Path, id_: str, table: Mapping[str, Any], *, is_own: bool) -
 
 
 def change_entry(path: Path, id_: str, changes: Mapping[str, Any]) -> None:
-    """Give keys of an entry other values; the rest stays as it is, comments too.
+    """Give keys of an entry the values of `changes`; the rest stays as it is, comments too.
 
     Raises:
         RegistryError: If it is not there, would be wrong, or the file cannot be read or written or

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from spawner.options.job_options import JobOptions
 from spawner.options.limits import Limits
+from spawner.options.traits import SpawnerTraits
 from spawner.slurm.associations import Associations, most_generous
 
 
@@ -28,11 +28,11 @@ class AccountingLimits:
         rows = self.associations.by_user.get(self.user, ())
         return next((row.account for row in rows if row.is_default), None)
 
-    def widest(self, traits: Any, limits: Limits) -> Limits:
+    def widest(self, traits: SpawnerTraits, limits: Limits) -> Limits:
         """Return the user's limits before account, partition and QOS are chosen.
 
         Args:
-            traits: The operator's settings, batchspawner's `req_*` among them.
+            traits: The operator's settings.
             limits: The site's limits for the user.
 
         Returns:
@@ -53,12 +53,12 @@ class AccountingLimits:
         return limits.under(most_generous(ceilings))
 
     def narrowed(
-        self, traits: Any, limits: Limits, options: JobOptions, partition: str | None
+        self, traits: SpawnerTraits, limits: Limits, options: JobOptions, partition: str | None
     ) -> Limits:
         """Return the user's limits with the account, partition and QOS of a request.
 
         Args:
-            traits: The operator's settings, batchspawner's `req_*` among them.
+            traits: The operator's settings.
             limits: The site's limits for the user.
             options: The request.
             partition: Partition of the job; None for Slurm's default.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from dsportal.amounts import count, format_duration
 from dsportal.slurm.errors import OptionsError
@@ -13,7 +12,7 @@ from spawner.options.accounting_limits import AccountingLimits
 from spawner.options.job_options import JobOptions, most_gpus
 from spawner.options.limits import Limits
 from spawner.options.option_table import plain_options
-from spawner.options.traits import SiteTraits
+from spawner.options.traits import SiteTraits, SpawnerTraits
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.gres import SHARD
 from spawner.slurm.nodes import Node
@@ -39,7 +38,7 @@ class Request:
     @classmethod
     def check(
         cls,
-        traits: Any,
+        traits: SpawnerTraits,
         user_options: Mapping[str, object],
         catalog: Catalog,
         limits: Limits,
@@ -48,7 +47,7 @@ class Request:
         """Return the request in the options of a form or of REST.
 
         Args:
-            traits: The operator's settings, batchspawner's `req_*` among them.
+            traits: The operator's settings.
             user_options: The options.
             catalog: What the cluster offers now.
             limits: The site's limits for the user.
@@ -91,7 +90,7 @@ class Request:
         )
 
     @classmethod
-    def rescue(cls, traits: Any, options: JobOptions, partition: str | None) -> Request:
+    def rescue(cls, traits: SpawnerTraits, options: JobOptions, partition: str | None) -> Request:
         """Return the small request, without a GPU, of a session for cleaning up a full home.
 
         Args:
@@ -114,11 +113,11 @@ class Request:
         )
 
 
-def read_limits(traits: Any, groups: Iterable[str] = (), *, user: str = "") -> Limits:
+def read_limits(traits: SpawnerTraits, groups: Iterable[str] = (), *, user: str = "") -> Limits:
     """Return the limits of the site, lowered by those of the user, or else of the groups.
 
     Args:
-        traits: The operator's settings, batchspawner's `req_partition` among them.
+        traits: The operator's settings.
         groups: Names of the user's groups.
         user: Name of the user; empty for what everybody may have.
 

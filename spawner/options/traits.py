@@ -205,3 +205,11 @@ class SiteTraits(ChoiceTraits):
     )
 
     default_url = Unicode(DEFAULTS.default_url, help="Page on which users land.").tag(config=True)
+
+
+class SpawnerTraits(SiteTraits):
+    """The operator's settings with batchspawner's own, as a spawner has them."""
+
+    req_account: str
+    req_partition: str
+    req_qos: str
