@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from portal.confirmation import Commands, add_yes, confirm
-from portal.environments.entry import Environment, Kind, Language
+from portal.environments.entry import Environment, Kind
 from portal.environments.errors import RegistryError
 from portal.environments.image import (
     NGC_USER,
@@ -21,6 +21,7 @@ from portal.environments.image import (
     read_key,
 )
 from portal.environments.image_kernel import ensure_kernel
+from portal.environments.languages import languages
 from portal.environments.locked_commands import (
     IntermixedParser,
     add_locked_commands,
@@ -76,8 +77,8 @@ def _describe_add(parser: argparse.ArgumentParser) -> None:
     )
     place.add_argument("--interpreter", metavar="FILE", help="any other interpreter")
     parser.add_argument("--name", help="what the launcher shows")
-    parser.add_argument("--language", choices=[language.value for language in Language])
-    parser.add_argument("--program", help="interpreter inside it (default: python3, python2 or R)")
+    parser.add_argument("--language", choices=languages())
+    parser.add_argument("--program", help="interpreter inside it (default: the language's)")
     parser.add_argument("--logo", metavar="FILE", help="PNG or SVG for the launcher")
     parser.add_argument(
         "--binds", nargs="+", metavar="FOLDER", help="folders that are visible in the image"

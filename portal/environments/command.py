@@ -10,7 +10,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from portal.environments.entry import Environment, Kind, Language
+from portal.environments.entry import Environment, Kind
+from portal.environments.languages import PYTHON, R
 
 # `module` is a shell function that only its own script defines. Nothing from the registry is in the
 # text of this script: names come as its arguments.
@@ -32,10 +33,6 @@ done
 exec "$@"
 """
 _BASH = ("/bin/bash", "--noprofile", "--norc", "-c")
-# Run by the server's Python, without the notebook's folder, whose files could hide packages.
-_PYTHON2_KERNEL = (
-    "import sys; sys.path.remove(''); from portal.server.kernels.python2 import main; main()"
-)
 # Each follows those before it; `deploy.environments.builder.kernels` joins them, too.
 PYTHON_START = "".join(
     (files("dsportal.start") / name).read_text("utf-8")
@@ -43,10 +40,9 @@ PYTHON_START = "".join(
 )
 _R_START = (files("portal.environments") / "r_start.sh").read_text("utf-8")
 _KERNELS = {
-    Language.PYTHON2: (),
-    Language.PYTHON: ("-c", PYTHON_START, "-f", "{connection_file}"),
+    PYTHON: ("-c", PYTHON_START, "-f", "{connection_file}"),
     # Without a saved workspace, whose functions R could call when it starts.
-    Language.R: (
+    R: (
         *("--slave", "--no-restore"),
         *("-e", "IRkernel::main()", "--args", "{connection_file}"),
     ),
@@ -92,11 +88,9 @@ _R_PROBE = (
     f"cat('{PACKAGES_MARK}', rownames(installed.packages()), '\\n')"
 )
 _PROBES = {
-    # A syntax error in Python 3, whatever the program is called.
-    Language.PYTHON2: ("-c", "import ast, json; exec('print 0')"),
-    Language.PYTHON: ("-c", _PYTHON_PROBE),
+    PYTHON: ("-c", _PYTHON_PROBE),
     # R before 4.0 does not know --no-echo, the newer name of --slave.
-    Language.R: ("--slave", "-e", _R_PROBE),
+    R: ("--slave", "-e", _R_PROBE),
 }
 
 
@@ -127,11 +121,13 @@ def kernel_spec(environment: Environment, node: Node) -> dict[str, Any]:
     Source:
         https://jupyter-client.readthedocs.io/en/stable/kernels.html#kernel-specs
     """
-    is_r = environment.language is Language.R
-    is_python3 = environment.language is Language.PYTHON
-    argv = enter(environment, node, _KERNELS[environment.language])
-    if environment.language is Language.PYTHON2:
-        argv = [sys.executable, "-c", _PYTHON2_KERNEL, "-f", "{connection_file}", "--", *argv]
+    is_r = environment.language is R
+    is_python3 = environment.language is PYTHON
+    argv = enter(environment, node, _KERNELS.get(environment.language, ()))
+    if driver := environment.language.driver:
+        # Without the notebook's folder, whose files could hide packages.
+        start = f"import sys; sys.path.remove(''); from {driver} import main; main()"
+        argv = [sys.executable, "-c", start, "-f", "{connection_file}", "--", *argv]
     if is_r:
         argv = [*_BASH, _R_START, "dsportal", *argv]
     return {
@@ -155,7 +151,7 @@ def probe(environment: Environment, node: Node) -> list[str]:
     It prints PACKAGES_MARK and what is installed, separated by blanks: for Python as NAME==VERSION,
     for R as NAME.
     """
-    return enter(environment, node, _PROBES[environment.language])
+    return enter(environment, node, environment.language.probe or _PROBES[environment.language])
 
 
 def variables(environment: Environment, *, path: str) -> Mapping[str, str]:
@@ -175,7 +171,7 @@ def variables(environment: Environment, *, path: str) -> Mapping[str, str]:
 
 def _kernel_name(environment: Environment) -> Mapping[str, str]:
     # What a job file activates: only a Python that is no image can be.
-    is_python = environment.language is Language.PYTHON and environment.kind is not Kind.IMAGE
+    is_python = environment.language is PYTHON and environment.kind is not Kind.IMAGE
     return {KERNEL_VARIABLE: environment.id} if is_python else {}
 
 
@@ -187,7 +183,7 @@ def _python_path(environment: Environment, node: Node) -> Mapping[str, str]:
 
 
 def _image_start(environment: Environment, node: Node) -> Mapping[str, str]:
-    is_python = environment.language is Language.PYTHON
+    is_python = environment.language is PYTHON
     if environment.kind is not Kind.IMAGE or not is_python or node.python_path is None:
         return {}
     # The job that starts the ranks needs a PYTHONPATH of its own.

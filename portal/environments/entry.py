@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from portal.environments.errors import RegistryError
+from portal.environments.languages import PYTHON, Language, languages
 
 # What Jupyter accepts in the name of a kernel.
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,60}", re.ASCII)
@@ -18,14 +19,6 @@ _MODULE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+/@=-]{0,120}", re.ASCII)
 _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}(==[\w.+!-]{1,60})?", re.ASCII)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}", re.ASCII)
 _MAX_NAME_CHARS = 80
-
-
-class Language(Enum):
-    """The language of a kernel's cells."""
-
-    PYTHON = "python"
-    PYTHON2 = "python2"
-    R = "r"
 
 
 class Kind(Enum):
@@ -38,7 +31,6 @@ class Kind(Enum):
     INTERPRETER = "interpreter"
 
 
-_PROGRAMS = {Language.PYTHON: "python3", Language.PYTHON2: "python2", Language.R: "R"}
 # Kernels that few sites have: of templates for them nobody is told that something is missing.
 RARE_KERNELS = frozenset({"ir", "mxnet"})
 _COMMON_KEYS = (
@@ -77,7 +69,7 @@ class Environment:
     kind: Kind
     path: Path | None = None
     modules: tuple[str, ...] = ()
-    language: Language = Language.PYTHON
+    language: Language = PYTHON
     program: str = "python3"
     logo: Path | None = None
     binds: tuple[Path, ...] = ()
@@ -124,7 +116,7 @@ def parse_entry(id_: str, table: object, *, where: str, is_own: bool = False) ->
         path=None if kind is Kind.MODULES else _path(table[kind.value], kind.value, place),
         modules=_modules(table["modules"], place) if kind is Kind.MODULES else (),
         language=language,
-        program=_text(table.get("program", _PROGRAMS[language]), "program", place),
+        program=_text(table.get("program", language.program), "program", place),
         logo=_optional_path(table, "logo", place),
         binds=tuple(_path(b, "binds", place) for b in _list(table.get("binds", []), place)),
         variables=_variables(table.get("variables", {}), place),
@@ -135,11 +127,10 @@ def parse_entry(id_: str, table: object, *, where: str, is_own: bool = False) ->
 
 
 def _language(value: object, place: str) -> Language:
-    try:
-        return Language(value)
-    except ValueError:
-        known = ", ".join(language.value for language in Language)
-        raise RegistryError(f"language in {place} is {value!r:.60}. There are: {known}.") from None
+    known = languages()
+    if not isinstance(value, str) or value not in known:
+        raise RegistryError(f"language in {place} is {value!r:.60}. There are: {', '.join(known)}.")
+    return known[value]
 
 
 def _text(value: object, key: str, place: str) -> str:

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from portal.environments.command import Node, enter
-from portal.environments.entry import Environment, Kind, Language
+from portal.environments.entry import Environment, Kind
 from portal.environments.errors import RegistryError
+from portal.environments.languages import PYTHON
 from portal.environments.probe import PROBE_TIMEOUT_S, last_words, quick_problem
 from portal.environments.shipped import write_stand_in
 from portal.environments.uv import PackageIndexes, find_uv, read_package_indexes, run_uv
@@ -131,7 +132,7 @@ def ensure_kernel(environment: Environment, node: Node, folder: Path) -> bool:
     Raises:
         RegistryError: If the image has no Python, or ipykernel cannot be installed.
     """
-    is_python = environment.kind is Kind.IMAGE and environment.language is Language.PYTHON
+    is_python = environment.kind is Kind.IMAGE and environment.language is PYTHON
     if not is_python or environment.kernel_packages is not None:
         return False
     python = look_into(environment, node)

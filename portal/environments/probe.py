@@ -18,7 +18,7 @@ from portal.environments.command import (
     probe,
     variables,
 )
-from portal.environments.entry import Environment, Kind, Language
+from portal.environments.entry import Environment, Kind
 from spawner.session_settings import read_settings
 
 PROBE_TIMEOUT_S = 60.0
@@ -35,7 +35,6 @@ _CONTAINERS = ("apptainer", "singularity")
 _SEARCH_PATH = "/usr/local/bin:/usr/bin:/bin:/opt/apptainer/bin"
 _SHOWN_ERROR_CHARS = 300
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-_NEEDS = {Language.PYTHON: "ipykernel", Language.PYTHON2: "Python 2", Language.R: "IRkernel"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,8 +132,7 @@ def try_environment(
         return EnvironmentTrial(problem=f"It cannot be started: {error.strerror}.")
     if done.returncode == 0:
         return EnvironmentTrial(packages=_packages_in(done.stdout.decode("utf-8", "replace")))
-    words = last_words(done.stderr) or "none"
-    needed = _NEEDS[environment.language]
+    words, needed = last_words(done.stderr) or "none", environment.language.needs
     return EnvironmentTrial(
         problem=f"It does not start a kernel; it needs {needed}. Its last output: {words}."
     )

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from portal.environments.command import Node, kernel_spec
-from portal.environments.entry import Environment, Language
+from portal.environments.entry import Environment
+from portal.environments.languages import R
 from portal.environments.probe import quick_problem, try_environment
 from portal.environments.registry import OWN_PATH, read_registry
 from portal.server.kernels.without_packages import KernelsWithoutPackages
@@ -218,7 +219,7 @@ def _place_logos(folder: Path, environment: Environment) -> None:
             (folder / ("logo-svg.svg" if is_svg else "logo-64x64.png")).write_bytes(content)
             return
     # Python's logo would be wrong for R.
-    if environment.language is not Language.R:
+    if environment.language is not R:
         resources = files("ipykernel") / "resources"
         for name in ("logo-32x32.png", "logo-64x64.png", "logo-svg.svg"):
             logo = resources / name

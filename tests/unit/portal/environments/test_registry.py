@@ -11,8 +11,9 @@ import pytest
 
 from portal.cli import main
 from portal.environments.command import PYTHON_START, Node, kernel_spec
-from portal.environments.entry import Environment, Language, parse_entry
+from portal.environments.entry import Environment, parse_entry
 from portal.environments.errors import RegistryError
+from portal.environments.languages import R
 from portal.environments.probe import probe_node, try_environment
 from portal.environments.registry import (
     OWN_PATH,
@@ -186,7 +187,7 @@ def test_r_is_started_by_its_own_kernel() -> None:
 
     spec = kernel_spec(environment, Node())
 
-    assert environment.language is Language.R
+    assert environment.language is R
     assert (spec["language"], spec["display_name"]) == ("R", "R 4")
     r = spec["argv"].index("/usr/bin/R")
     assert "IRkernel::main()" in spec["argv"][r:]

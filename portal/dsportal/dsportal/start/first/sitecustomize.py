@@ -2,7 +2,7 @@
 
 It looks for this name on PYTHONPATH, where this folder is in front. Debuggers and kernels are
 guarded when they are imported; until then nothing is loaded, since every program pays for it.
-Python 2 runs this file, too.
+An old Python runs this file, too.
 """
 # mypy: allow-untyped-defs, allow-untyped-calls
 
@@ -100,7 +100,7 @@ GUARDS = {
     "_pydevd_bundle.pydevd_comm": guard_debugger,
     "ipykernel.kernelapp": guard_kernel,
 }
-# Python 2 finds modules in another way.
+# An old Python finds modules in another way.
 if sys.version_info >= (3, 7):  # noqa: UP036 - the session has Pythons of any age
     sys.meta_path.insert(0, PortGuard())
 if __name__ == "sitecustomize":
