@@ -21,6 +21,8 @@ HERE = Path(__file__).resolve().parent
 _CELL = re.compile(r"^# %%(?P<markdown> \[markdown\])?(?: tags=(?P<tags>\[.*\]))?$", re.MULTILINE)
 _HEADER_VALUE = re.compile(r"^# +(?P<key>display_name|language|name): (?P<value>.+)$", re.MULTILINE)
 _PACKAGES = re.compile(r"^# +packages: \[(?P<names>.*)\]$", re.MULTILINE)
+# Few sites have its kernel: nobody is told that it is missing.
+_OPTIONAL = re.compile(r"^# +optional: true$", re.MULTILINE)
 # A source is a script, in which a magic is a comment.
 _MAGIC = re.compile(r"^# (?=%\w)", re.MULTILINE)
 _SUFFIXES = (".py", ".R")
@@ -90,7 +92,8 @@ def _packages(header: str) -> dict[str, object]:
     """Return the part of the metadata by which the launcher finds a kernel."""
     if (declared := _PACKAGES.search(header)) is None:
         return {}
-    return {"portal": {"packages": [name for name in declared["names"].split(", ") if name]}}
+    found: dict[str, object] = {"packages": [n for n in declared["names"].split(", ") if n]}
+    return {"portal": found | ({"optional": True} if _OPTIONAL.search(header) else {})}
 
 
 def _cell(number: int, text: str, *, is_markdown: bool, tags: list[str]) -> dict[str, object]:

@@ -6,6 +6,7 @@
 #     name: mxnet
 #   portal:
 #     packages: [cloudpickle, matplotlib, mxnet, numpy]
+#     optional: true
 # ---
 # ruff: noqa: D100, D103
 

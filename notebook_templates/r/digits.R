@@ -6,6 +6,7 @@
 #     name: ir
 #   portal:
 #     packages: []
+#     optional: true
 # ---
 
 # %% [markdown]

@@ -31,8 +31,6 @@ class Kind(Enum):
     INTERPRETER = "interpreter"
 
 
-# Kernels that few sites have: of templates for them nobody is told that something is missing.
-RARE_KERNELS = frozenset({"ir", "mxnet"})
 _COMMON_KEYS = (
     "name",
     "language",

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from portal.environments.entry import RARE_KERNELS
 from portal.environments.probe import probe_node
 from portal.server.base.errors import TemplateError
 from portal.server.templates.copies import find_template
@@ -84,7 +83,7 @@ def list_cards(
 ) -> list[TemplateCard]:
     """Return a card for each notebook, in the order of the goals of its source.
 
-    A notebook for a kernel that few sites have, such as MXNet, has a card only where it runs.
+    A notebook that is optional, since few sites have its kernel, has a card only where it runs.
 
     Args:
         sources: Folders of templates; an absent one has none.
@@ -112,7 +111,7 @@ def _make_cards(
         notebook = _read_json(source, relative)
         needs = read_needs(notebook)
         match = Match(kernel=needs.kernel) if kernels is None else match_kernel(needs, kernels)
-        if not match.kernel and needs.kernel in RARE_KERNELS:
+        if not match.kernel and needs.is_optional:
             continue
         if folder == _OF_IMAGES and not match.lacks and probe_node().container is None:
             match = _NO_IMAGES

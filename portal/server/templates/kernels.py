@@ -1,8 +1,9 @@
 """Chooses the kernel for a template by the packages that it declares.
 
 A notebook declares them in its metadata, `{"portal": {"packages": ["keras>=3", "tensorflow"]}}`, by
-the names under which they are distributed. The kernel that the notebook was written for is taken if
-it has them, else any other that has, such as one of a site's own environments.
+the names under which they are distributed, and with `"optional": true` that few sites have its
+kernel. The kernel that the notebook was written for is taken if it has them, else any other that
+has, such as one of a site's own environments.
 """
 
 from __future__ import annotations
@@ -48,11 +49,13 @@ class Needs:
     Attributes:
         kernel: Name of the kernel that it was written for, or "" for any.
         packages: Requirements on distributions; None if it declares none.
+        is_optional: Few sites have its kernel, so nobody misses it.
     """
 
     kernel: str = ""
     language: str = "python"
     packages: tuple[Requirement, ...] | None = None
+    is_optional: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,11 +77,13 @@ def read_needs(notebook: Mapping[str, Any]) -> Needs:
     """Read the requirements in the metadata of `notebook`; malformed parts count as absent."""
     metadata = _table(notebook, "metadata")
     kernelspec = _table(metadata, "kernelspec")
-    declared = _table(metadata, "portal").get("packages")
+    portal = _table(metadata, "portal")
+    declared = portal.get("packages")
     return Needs(
         kernel=str(kernelspec.get("name", "")),
         language=str(kernelspec.get("language", "python")),
         packages=tuple(_requirements(declared)) if isinstance(declared, list) else None,
+        is_optional=portal.get("optional") is True,
     )
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from portal.environments.entry import RARE_KERNELS
 from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Finding, warning
 
@@ -68,7 +67,7 @@ def assess_workplace(
             )
         ]
     return [
-        *_kernels(_table(found.get("lacking")), node, RARE_KERNELS | left_out),
+        *_kernels(_table(found.get("lacking")), node, left_out),
         *_data(_table(found.get("data")), settings, node),
         *_shell(found.get("missing_shell"), node),
         *_sshd(found.get("has_sshd"), settings, node),

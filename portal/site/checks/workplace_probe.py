@@ -80,9 +80,10 @@ def lacking_kernels(templates: Path, names: set[str]) -> dict[str, list[str]]:
         return lacking
     for path in sorted([*templates.glob("*.ipynb"), *templates.glob("*/*.ipynb")]):
         # Templates belong to the site: one that is no notebook must not end the look.
-        with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
-            name = json.loads(path.read_text("utf-8"))["metadata"]["kernelspec"]["name"]
-            if name not in names:
+        with contextlib.suppress(OSError, ValueError, LookupError, TypeError, AttributeError):
+            metadata = json.loads(path.read_text("utf-8"))["metadata"]
+            name = metadata["kernelspec"]["name"]
+            if name not in names and not metadata.get("portal", {}).get("optional"):
                 lacking.setdefault(name, []).append(str(path.relative_to(templates)))
     return lacking
 

@@ -233,6 +233,15 @@ def test_packages_in_the_header_go_into_the_metadata():
     assert metadata["kernelspec"]["name"] == "tensorflow"
 
 
+def test_an_optional_notebook_says_so_in_its_metadata():
+    header = "#     name: tensorflow\n#   portal:\n#     packages: []\n#     optional: true\n"
+    source = SOURCE.replace("#     name: tensorflow\n", header)
+
+    metadata = json.loads(build.notebook_text(source))["metadata"]
+
+    assert metadata["portal"] == {"packages": [], "optional": True}
+
+
 def test_each_template_has_one_goal_and_the_first_is_where_to_begin() -> None:
     source = TemplateSource(path=TEMPLATES, below="")
     goals = tomllib.loads((TEMPLATES / "goals.toml").read_text())["goal"]

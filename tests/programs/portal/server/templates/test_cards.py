@@ -136,17 +136,21 @@ def test_a_card_opens_with_the_kernel_that_has_what_the_template_declares(site: 
     assert (lacking.title, lacking.kernel) == ("Digits (needs keras>=3)", "")
 
 
-@pytest.mark.parametrize("packages", [(), ("mxnet",)])
-def test_a_kernel_that_few_sites_have_has_cards_only_where_it_is(
-    site: Path, packages: tuple[str, ...]
+@pytest.mark.parametrize("packages", [[], ["theano"]])
+def test_an_optional_notebook_has_a_card_only_where_it_runs(
+    site: Path, packages: list[str]
 ) -> None:
-    (site / NAME).write_text(notebook_of("mxnet", *packages))
+    metadata = {
+        "kernelspec": {"name": "theano"},
+        "portal": {"packages": packages, "optional": True},
+    }
+    (site / NAME).write_text(json.dumps({**NOTEBOOK, "metadata": metadata}))
 
-    lacking = list_cards(sources(site), {"python3": kernel_with("numpy")})
-    (card,) = list_cards(sources(site), {"mxnet": kernel_with("mxnet==1.9.1")})
+    lacking = list_cards(sources(site), {"r": OfferedKernel(program=Path("/R"), language="R")})
+    (card,) = list_cards(sources(site), {"theano": kernel_with("theano==1.0")})
 
     assert lacking == []
-    assert (card.title, card.kernel) == ("Digits", "mxnet")
+    assert (card.title, card.kernel) == ("Digits", "theano")
 
 
 def test_a_horovod_template_says_where_it_is_not_beside_tensorflow(site: Path) -> None:

@@ -26,7 +26,7 @@ from portal.site.checks.workplace_findings import (
 
 CHECKOUT = Path(__file__).parents[5]
 GOOD: dict[str, Any] = {
-    "lacking": {"mxnet": ["mxnet/digits.ipynb"]},
+    "lacking": {},
     "data": {DATA[0]: ""},
     "has_sshd": True,
     "missing_shell": "",
@@ -132,6 +132,14 @@ def test_a_site_without_ssh_needs_no_sshd(settings: Settings) -> None:
 def test_the_program_looks_for_sshd_where_a_session_does(site: Path, settings: Settings) -> None:
     assert workplace_probe.SSHD_FOLDERS == sshd.SBIN
     assert look(site, settings)["has_sshd"] is (shutil.which("sshd", path=sshd.SBIN) is not None)
+
+
+def test_an_optional_template_misses_no_kernel(site: Path) -> None:
+    notebook = site / "templates/tensorflow/digits.ipynb"
+    metadata = {"kernelspec": {"name": "tensorflow"}, "portal": {"optional": True}}
+    notebook.write_text(json.dumps({"metadata": metadata}))
+
+    assert list(workplace_probe.lacking_kernels(site / "templates", set())) == ["pytorch"]
 
 
 def test_kernels_of_the_site_itself_may_run_the_templates(site: Path) -> None:
