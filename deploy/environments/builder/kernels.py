@@ -23,8 +23,8 @@ PYTHON3_NAME = "python3"
 NAMES = ("tensorflow", "pytorch")
 R_NAME = "ir"
 MXNET_NAME = "mxnet"
-# Letters and colour of the logos, as on the cards of templates in labextension_src/src/icon.ts: all
-# of these kernels are Python, whose logo would not tell them apart.
+# Letters and colour of the logos, as on templates' cards in labextension_src/src/base/icon.ts:
+# all of these kernels are Python, whose logo would not tell them apart.
 _TILES = {
     "tensorflow": ("TF", "#b75500"),
     "pytorch": ("PT", "#d84315"),

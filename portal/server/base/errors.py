@@ -9,7 +9,7 @@ from __future__ import annotations
 from dsportal.slurm.errors import PortalError
 
 
-class LogdirError(PortalError):
+class FolderError(PortalError):
     """A requested log folder does not exist, or may not be shown."""
 
     http_status = 400
@@ -21,11 +21,11 @@ class StorageTimeoutError(PortalError):
     http_status = 504
 
 
-class TensorBoardError(PortalError):
+class ViewerError(PortalError):
     """TensorBoard did not start."""
 
 
-class TensorBoardLimitError(TensorBoardError):
+class ViewerLimitError(ViewerError):
     """The session already runs as many TensorBoards as it may."""
 
     http_status = 409

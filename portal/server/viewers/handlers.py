@@ -1,4 +1,4 @@
-"""REST API `portal/api/tensorboards`, and the same for other viewers."""
+"""REST API `portal/api/tensorboards`, and `portal/api/mlflow`, which is the same."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from tornado.web import RequestHandler
 
 from dsportal.slurm.errors import PortalError
 from portal.server.base.authorization import for_the_user
-from portal.server.base.errors import LogdirError
-from portal.server.viewers.logdir import parse_request
+from portal.server.base.errors import FolderError
+from portal.server.viewers.folder import parse_request
 from portal.server.viewers.pages import FolderPages
 from portal.server.viewers.proxy import PageProxy
 from portal.server.viewers.tensorboard.pages import TensorBoards
@@ -20,7 +20,7 @@ from portal.server.viewers.viewer import Viewer
 
 
 class PagesHandler(APIHandler):
-    """The TensorBoards of the session, or the pages of another viewer."""
+    """The pages of one viewer in the session."""
 
     auth_resource = "tensorboards"
 
@@ -33,7 +33,7 @@ class PagesHandler(APIHandler):
         """List those that run, oldest first."""
         # Whoever lists them may open one soon.
         self.pages.keep_spare()
-        self.finish(json.dumps([board.as_json() for board in self.pages.running()]))
+        self.finish(json.dumps([page.as_json() for page in self.pages.running()]))
 
     @for_the_user
     async def post(self) -> None:
@@ -41,7 +41,7 @@ class PagesHandler(APIHandler):
 
         Source:
             `{"logdir": "path/from/root"}` or `{"logdirs": [...]}`; 201 and what
-            `TensorBoard.as_json` returns, or an error's status and `{"message": sentence}`.
+            `FolderPage.as_json` returns, or an error's status and `{"message": sentence}`.
         """
         await open_page(self, self.pages)
 
@@ -50,22 +50,22 @@ async def open_page(handler: RequestHandler, pages: FolderPages) -> None:
     """Answer a POST with a page, or with the error that prevented it."""
     try:
         names = parse_request(_body(handler, pages.viewer), pages.viewer)
-        board = await pages.open(names)
+        page = await pages.open(names)
     except PortalError as error:
         pages.log.warning("%s", error)
         handler.set_status(error.http_status)
         handler.finish({"message": error.message})
         return
     handler.set_status(201)
-    handler.set_header("Location", f"{board.path_prefix}/")
-    handler.finish(json.dumps(board.as_json()))
+    handler.set_header("Location", f"{page.path_prefix}/")
+    handler.finish(json.dumps(page.as_json()))
 
 
 def _body(handler: RequestHandler, viewer: Viewer) -> Any:
     try:
         return json.loads(handler.request.body)
     except ValueError:
-        raise LogdirError(
+        raise FolderError(
             f'{viewer.title} was asked for with a text that is not JSON. Post {{"logdir": "path"}}.'
         ) from None
 
@@ -80,9 +80,9 @@ class PageHandler(APIHandler):
         self.pages = pages
 
     @for_the_user
-    async def delete(self, board_id: str) -> None:
+    async def delete(self, page_id: str) -> None:
         """Stop it: 204, or 404 if there is none with this id."""
-        if await self.pages.stop(board_id):
+        if await self.pages.stop(page_id):
             self.set_status(204)
             self.finish()
             return

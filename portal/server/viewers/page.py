@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from portal.server.base.child_process import bound
-from portal.server.base.errors import TensorBoardError
-from portal.server.viewers.logdir import Logdir
+from portal.server.base.errors import ViewerError
+from portal.server.viewers.folder import Folder
 from portal.server.viewers.viewer import Viewer
 
 # An allow-list, which keeps the session's tokens out of the process.
@@ -25,8 +25,8 @@ _STOP_TIMEOUT_S = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TensorBoard:
-    """A TensorBoard, or another viewer, that answers requests.
+class FolderPage:
+    """A viewer that shows folders and answers requests.
 
     Attributes:
         id: Its name in the URL. It cannot be guessed, so a page of another user on the same host
@@ -37,7 +37,7 @@ class TensorBoard:
     """
 
     id: str
-    logdirs: tuple[Logdir, ...]
+    logdirs: tuple[Folder, ...]
     path_prefix: str
     socket_path: Path
     note: str
@@ -128,10 +128,10 @@ async def start_spare(viewer: Viewer, *, python: str, private_dir: Path) -> Spar
         private_dir: Folder that only the user can enter.
 
     Raises:
-        TensorBoardError: If there is no such Python.
+        ViewerError: If there is no such Python.
     """
     if not os.access(python, os.X_OK):
-        raise TensorBoardError(
+        raise ViewerError(
             f"{viewer.title} cannot be started: {python} is no program on this node. "
             "Tell the administrators: [environments] of portal.toml names its environment."
         )
@@ -149,30 +149,30 @@ async def start_spare(viewer: Viewer, *, python: str, private_dir: Path) -> Spar
     return Spare(viewer=viewer, process=process, folder=folder)
 
 
-async def start_tensorboard(
-    logdirs: tuple[Logdir, ...],
+async def start_page(
+    logdirs: tuple[Folder, ...],
     spare: Spare,
     *,
-    board_id: str,
+    page_id: str,
     base_url: str,
     program_path: str,
     timeout_s: float,
-) -> TensorBoard:
+) -> FolderPage:
     """Have a spare show folders, and wait until it answers.
 
     Args:
         logdirs: Several folders appear as runs next to each other.
         spare: Killed and removed if this fails.
-        board_id: Its name in the URL, impossible to guess.
+        page_id: Its name in the URL, impossible to guess.
         base_url: Path of the notebook server, with a slash at both ends.
         program_path: URL path of the shared script; empty if the process serves its own.
         timeout_s: Limit for the whole start.
 
     Raises:
-        TensorBoardError: If it does not start in time, with the end of its log.
+        ViewerError: If it does not start in time, with the end of its log.
     """
     title = spare.viewer.title
-    path_prefix = f"{base_url}{spare.viewer.route}/{board_id}"
+    path_prefix = f"{base_url}{spare.viewer.route}/{page_id}"
     socket_path = spare.folder / "socket"
     request = {
         "logdir": str(_folder_to_read(logdirs, spare.folder / "runs")),
@@ -186,13 +186,13 @@ async def start_tensorboard(
         try:
             note = await asyncio.wait_for(_hand_over(spare, request), timeout_s)
         except TimeoutError:
-            raise TensorBoardError(
+            raise ViewerError(
                 f"{title} did not start within {timeout_s:g} s. "
                 f"Try again when the node is less busy.{spare.log_sentence()}"
             ) from None
         on_failure.pop_all()
-    return TensorBoard(
-        id=board_id,
+    return FolderPage(
+        id=page_id,
         logdirs=logdirs,
         path_prefix=path_prefix,
         socket_path=socket_path,
@@ -201,7 +201,7 @@ async def start_tensorboard(
     )
 
 
-def _folder_to_read(logdirs: tuple[Logdir, ...], links_dir: Path) -> Path:
+def _folder_to_read(logdirs: tuple[Folder, ...], links_dir: Path) -> Path:
     """Return the only folder, or a new folder of links to all of them."""
     if len(logdirs) == 1:
         return logdirs[0].path
@@ -219,7 +219,7 @@ async def _hand_over(spare: Spare, request: dict[str, Any]) -> str:
     """Send the process its request, and return its note once it listens.
 
     Raises:
-        TensorBoardError: If it ended instead.
+        ViewerError: If it ended instead.
     """
     process, answer = spare.process, b""
     if process.stdin is not None and process.stdout is not None:
@@ -229,7 +229,7 @@ async def _hand_over(spare: Spare, request: dict[str, Any]) -> str:
         answer = await process.stdout.readline()
     if not answer:
         status = await process.wait()
-        raise TensorBoardError(
+        raise ViewerError(
             f"{spare.viewer.title} ended with exit status {status} before it could be used. "
             f"Tell the administrators.{spare.log_sentence()}"
         )

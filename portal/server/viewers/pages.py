@@ -15,14 +15,14 @@ from typing import Any
 from traitlets import Float, Integer, List, Unicode, default
 from traitlets.config import LoggingConfigurable
 
-from portal.server.base.errors import StorageTimeoutError, TensorBoardError, TensorBoardLimitError
+from portal.server.base.errors import StorageTimeoutError, ViewerError, ViewerLimitError
 from portal.server.base.private_dir import make_private_dir
 from portal.server.base.storage_links import read_storage
-from portal.server.viewers.logdir import Logdir, resolve_logdir
-from portal.server.viewers.page import Spare, TensorBoard, start_spare, start_tensorboard
+from portal.server.viewers.folder import Folder, resolve_folder
+from portal.server.viewers.page import FolderPage, Spare, start_page, start_spare
 from portal.server.viewers.viewer import Viewer
 
-# The TensorBoard that was just opened needs the CPU first.
+# The page that was just opened needs the CPU first.
 _NEXT_SPARE_AFTER_S = 15.0
 
 
@@ -59,12 +59,12 @@ class FolderPages(LoggingConfigurable):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self._starts: dict[frozenset[Path], asyncio.Task[TensorBoard]] = {}
+        self._starts: dict[frozenset[Path], asyncio.Task[FolderPage]] = {}
         # asyncio itself keeps only weak references to tasks.
         self._watches: set[asyncio.Task[None]] = set()
         self._used_at: dict[str, float] = {}
-        # Folders of TensorBoards that were stopped as idle: their pages start them again.
-        self._asleep: dict[str, tuple[Logdir, ...]] = {}
+        # Folders of those that were stopped as idle: a request for them starts them again.
+        self._asleep: dict[str, tuple[Folder, ...]] = {}
         self._private_dir: Path | None = None
         self._spare: asyncio.Task[Spare] | None = None
         self._no_spare_before = 0.0
@@ -73,11 +73,11 @@ class FolderPages(LoggingConfigurable):
         """Return the URL path of a script that all pages share; empty if there is none."""
         return ""
 
-    def check(self, logdir: Logdir) -> Logdir:
+    def check(self, logdir: Folder) -> Folder:
         """Return a folder that may be shown.
 
         Raises:
-            LogdirError: If the viewer has no use for it.
+            FolderError: If the viewer has no use for it.
         """
         return logdir
 
@@ -87,51 +87,51 @@ class FolderPages(LoggingConfigurable):
         if not is_there and time.monotonic() >= self._no_spare_before:
             self._spare = asyncio.create_task(self._start_spare())
 
-    def running(self) -> tuple[TensorBoard, ...]:
-        """Return the TensorBoards that run, oldest first."""
+    def running(self) -> tuple[FolderPage, ...]:
+        """Return those that run, oldest first."""
         done = (start for start in self._starts.values() if start.done())
         return tuple(start.result() for start in done if not _has_ended(start))
 
-    def find(self, board_id: str) -> TensorBoard | None:
-        """Return the running TensorBoard with this id, or None."""
-        return next((board for board in self.running() if board.id == board_id), None)
+    def find(self, page_id: str) -> FolderPage | None:
+        """Return the running one with this id, or None."""
+        return next((page for page in self.running() if page.id == page_id), None)
 
-    async def open(self, names: Sequence[str]) -> TensorBoard:
+    async def open(self, names: Sequence[str]) -> FolderPage:
         """Return the page that shows these folders; start one if there is none.
 
         Args:
             names: Paths from the root of the file browser, one or more.
 
         Raises:
-            LogdirError: If a folder cannot be shown.
+            FolderError: If a folder cannot be shown.
             StorageTimeoutError: If the file system does not answer.
-            TensorBoardLimitError: If the limit of running TensorBoards is reached.
-            TensorBoardError: If it does not start.
+            ViewerLimitError: If the limit of running ones is reached.
+            ViewerError: If it does not start.
         """
         return await self._open(await self._resolve(names))
 
-    async def find_or_wake(self, board_id: str) -> TensorBoard | None:
-        """Return the TensorBoard with this id; restart it if it was stopped as idle.
+    async def find_or_wake(self, page_id: str) -> FolderPage | None:
+        """Return the page with this id; restart it if it was stopped as idle.
 
         Returns:
             None if there is none with this id.
 
         Raises:
-            TensorBoardLimitError: If the limit of running TensorBoards is reached.
-            TensorBoardError: If it does not start.
+            ViewerLimitError: If the limit of running ones is reached.
+            ViewerError: If it does not start.
         """
-        self.note_use(board_id)
-        if board_id in self._asleep:
-            return await self._open(self._asleep[board_id])
-        return self.find(board_id)
+        self.note_use(page_id)
+        if page_id in self._asleep:
+            return await self._open(self._asleep[page_id])
+        return self.find(page_id)
 
-    def note_use(self, board_id: str) -> None:
-        """Reset the idle timeout of a TensorBoard."""
-        if board_id in self._used_at:
-            self._used_at[board_id] = time.monotonic()
+    def note_use(self, page_id: str) -> None:
+        """Reset the idle timeout of a page."""
+        if page_id in self._used_at:
+            self._used_at[page_id] = time.monotonic()
 
-    async def _open(self, logdirs: tuple[Logdir, ...]) -> TensorBoard:
-        # The same folders in another order are the same TensorBoard.
+    async def _open(self, logdirs: tuple[Folder, ...]) -> FolderPage:
+        # The same folders in another order are the same page.
         key = frozenset(logdir.path for logdir in logdirs)
         start = self._starts.get(key)
         if start is None or _has_ended(start):
@@ -146,24 +146,24 @@ class FolderPages(LoggingConfigurable):
 
     def _id_for(self, key: frozenset[Path]) -> str:
         asleep = self._asleep.items()
-        # The old id again, so that a tab of an idle TensorBoard keeps working.
+        # The old id again, so that the tab of an idle one keeps working.
         same = (id_ for id_, logdirs in asleep if {logdir.path for logdir in logdirs} == key)
         return next(same, None) or secrets.token_hex(12)
 
-    async def stop(self, board_id: str) -> bool:
-        """Stop a TensorBoard, also one that sleeps; return False if there is none with this id."""
-        board = self.find(board_id)
-        if board is None:
-            return self._asleep.pop(board_id, None) is not None
-        await board.stop()
+    async def stop(self, page_id: str) -> bool:
+        """Stop a page, also one that sleeps; return False if there is none with this id."""
+        page = self.find(page_id)
+        if page is None:
+            return self._asleep.pop(page_id, None) is not None
+        await page.stop()
         return True
 
     async def stop_all(self) -> None:
         """Stop all of them, and remove their sockets."""
-        boards = self.running()
+        pages = self.running()
         for start in self._starts.values():
             start.cancel()
-        await asyncio.gather(*(board.stop() for board in boards))
+        await asyncio.gather(*(page.stop() for page in pages))
         if self._spare is not None and not _is_lost(self._spare):
             await (await self._spare).discard()
             self._spare = None
@@ -171,13 +171,13 @@ class FolderPages(LoggingConfigurable):
             shutil.rmtree(self._private_dir, ignore_errors=True)
             self._private_dir = None
 
-    async def _resolve(self, names: Sequence[str]) -> tuple[Logdir, ...]:
+    async def _resolve(self, names: Sequence[str]) -> tuple[Folder, ...]:
         root = Path(self.root_dir)
         shared = [Path(folder) for folder in self.shared_dirs]
 
-        def resolve() -> tuple[Logdir, ...]:
+        def resolve() -> tuple[Folder, ...]:
             return tuple(
-                self.check(resolve_logdir(name, root=root, shared=shared, viewer=self.viewer))
+                self.check(resolve_folder(name, root=root, shared=shared, viewer=self.viewer))
                 for name in names
             )
 
@@ -192,7 +192,7 @@ class FolderPages(LoggingConfigurable):
     def _check_limit(self) -> None:
         n_open = sum(not _has_ended(start) for start in self._starts.values())
         if 0 < self.limit <= n_open:
-            raise TensorBoardLimitError(
+            raise ViewerLimitError(
                 f"One more {self.viewer.title} was asked for; {n_open} are open, the most for one "
                 "session. Stop one in the list of running kernels and terminals, then try again."
             )
@@ -209,53 +209,53 @@ class FolderPages(LoggingConfigurable):
             try:
                 self._private_dir = make_private_dir()
             except OSError as error:
-                raise TensorBoardError(
+                raise ViewerError(
                     f"{self.viewer.title} needs a folder for its socket, and none can be made on "
                     f"this node ({error}). Tell the administrators."
                 ) from error
         return await start_spare(self.viewer, python=self.python, private_dir=self._private_dir)
 
-    async def _start(self, logdirs: tuple[Logdir, ...], board_id: str) -> TensorBoard:
-        board = await start_tensorboard(
+    async def _start(self, logdirs: tuple[Folder, ...], page_id: str) -> FolderPage:
+        page = await start_page(
             logdirs,
             await self._take_spare(),
-            board_id=board_id,
+            page_id=page_id,
             base_url=self.base_url,
             program_path=self.program_path(),
             timeout_s=self.start_timeout_s,
         )
         self.log.info(
-            "%s of %s runs as process %d", self.viewer.title, board.folders, board.process.pid
+            "%s of %s runs as process %d", self.viewer.title, page.folders, page.process.pid
         )
-        if board.note:
-            self.log.warning("%s", board.note)
-        self._asleep.pop(board_id, None)
-        self._used_at[board_id] = time.monotonic()
-        return board
+        if page.note:
+            self.log.warning("%s", page.note)
+        self._asleep.pop(page_id, None)
+        self._used_at[page_id] = time.monotonic()
+        return page
 
-    async def _watch(self, key: frozenset[Path], start: asyncio.Task[TensorBoard]) -> None:
+    async def _watch(self, key: frozenset[Path], start: asyncio.Task[FolderPage]) -> None:
         await asyncio.wait([start])
         if not start.cancelled() and start.exception() is None:
-            board = start.result()
-            await self._stop_when_idle(board)
-            status = await board.process.wait()
-            self.log.info("%s of %s ended with %d", self.viewer.title, board.folders, status)
-            shutil.rmtree(board.socket_path.parent, ignore_errors=True)
-            self._used_at.pop(board.id, None)
+            page = start.result()
+            await self._stop_when_idle(page)
+            status = await page.process.wait()
+            self.log.info("%s of %s ended with %d", self.viewer.title, page.folders, status)
+            shutil.rmtree(page.socket_path.parent, ignore_errors=True)
+            self._used_at.pop(page.id, None)
         # Unless the same folders were opened again meanwhile.
         if self._starts.get(key) is start:
             del self._starts[key]
 
-    async def _stop_when_idle(self, board: TensorBoard) -> None:
-        while board.is_running and self.idle_timeout_s:
-            left_s = self._used_at[board.id] + self.idle_timeout_s - time.monotonic()
+    async def _stop_when_idle(self, page: FolderPage) -> None:
+        while page.is_running and self.idle_timeout_s:
+            left_s = self._used_at[page.id] + self.idle_timeout_s - time.monotonic()
             if left_s <= 0:
-                self.log.info("%s of %s is idle and is stopped", self.viewer.title, board.folders)
-                self._asleep[board.id] = board.logdirs
-                await board.stop()
+                self.log.info("%s of %s is idle and is stopped", self.viewer.title, page.folders)
+                self._asleep[page.id] = page.logdirs
+                await page.stop()
                 return
             with suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(board.process.wait(), left_s)
+                await asyncio.wait_for(page.process.wait(), left_s)
 
 
 def _is_lost(spare: asyncio.Task[Spare]) -> bool:
@@ -265,8 +265,8 @@ def _is_lost(spare: asyncio.Task[Spare]) -> bool:
     return spare.cancelled() or spare.exception() is not None or not spare.result().is_running
 
 
-def _has_ended(start: asyncio.Task[TensorBoard]) -> bool:
-    """Return whether a start failed, or its TensorBoard is over."""
+def _has_ended(start: asyncio.Task[FolderPage]) -> bool:
+    """Return whether a start failed, or its page is over."""
     if not start.done():
         return False
     failed = start.cancelled() or start.exception() is not None

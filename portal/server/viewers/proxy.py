@@ -10,7 +10,7 @@ from tornado.web import HTTPError
 from dsportal.slurm.errors import PortalError
 from portal.server.base.authorization import for_the_user
 from portal.server.base.forwarding import ForwardingHandler
-from portal.server.viewers.page import TensorBoard
+from portal.server.viewers.page import FolderPage
 from portal.server.viewers.pages import FolderPages
 
 _CONNECT_TIMEOUT_S = 5
@@ -18,7 +18,7 @@ _ANSWER_TIMEOUT_S = 300
 
 
 class PageProxy(ForwardingHandler):
-    """Forwards requests for the pages of a TensorBoard, or another viewer, to its unix socket."""
+    """Forwards requests for the pages of a viewer to its unix socket."""
 
     auth_resource = "tensorboards"
 
@@ -42,37 +42,37 @@ class PageProxy(ForwardingHandler):
             raise HTTPError(403, f"{self.page_title} is not for pages of another site.")
 
     @for_the_user
-    async def forward(self, board_id: str, path: str | None) -> None:
+    async def forward(self, page_id: str, path: str | None) -> None:
         """Forward the request, in its own spelling; `path` only tells whether there is one."""
         try:
-            board = await self.pages.find_or_wake(board_id)
+            page = await self.pages.find_or_wake(page_id)
         except PortalError as error:
             self.say(
                 error.http_status, f"This {self.page_title} was stopped while idle", error.message
             )
             return
-        if board is None:
+        if page is None:
             self._answer_gone()
         # The page has relative links, which need the slash at the end.
         elif not path:
-            self.redirect(f"{board.path_prefix}/")
-        elif path == "/" and (missing := await asyncio.to_thread(_missing_folders, board)):
+            self.redirect(f"{page.path_prefix}/")
+        elif path == "/" and (missing := await asyncio.to_thread(_missing_folders, page)):
             # TensorBoard itself shows the old curves for ever.
             self._answer_missing(missing)
         else:
-            await self._forward_to(board)
+            await self._forward_to(page)
             # Again at the end: a response can take minutes.
-            self.pages.note_use(board_id)
+            self.pages.note_use(page_id)
 
     get = head = post = put = delete = patch = options = forward
 
-    def target(self, board: TensorBoard) -> str:
+    def target(self, page: FolderPage) -> str:
         """Return the path and query that the program is asked for."""
-        del board
+        del page
         return self.harmless_uri()
 
-    async def _forward_to(self, board: TensorBoard) -> None:
-        target = self.target(board).encode("latin-1")
+    async def _forward_to(self, page: FolderPage) -> None:
+        target = self.target(page).encode("latin-1")
         timeouts = {"connect": _CONNECT_TIMEOUT_S, "read": _ANSWER_TIMEOUT_S}
         request = httpcore.Request(
             method=str(self.request.method),
@@ -81,12 +81,12 @@ class PageProxy(ForwardingHandler):
             content=self.request.body or None,
             extensions={"timeout": timeouts},
         )
-        async with httpcore.AsyncConnectionPool(uds=str(board.socket_path)) as pool:
+        async with httpcore.AsyncConnectionPool(uds=str(page.socket_path)) as pool:
             try:
                 response = await pool.handle_async_request(request)
             except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException):
                 self.log.warning(
-                    "%s of %s did not answer", self.page_title, board.folders, exc_info=True
+                    "%s of %s did not answer", self.page_title, page.folders, exc_info=True
                 )
                 self._answer_silent()
                 return
@@ -117,5 +117,5 @@ class PageProxy(ForwardingHandler):
         )
 
 
-def _missing_folders(board: TensorBoard) -> str:
-    return ", ".join(logdir.name for logdir in board.logdirs if not logdir.path.is_dir())
+def _missing_folders(page: FolderPage) -> str:
+    return ", ".join(logdir.name for logdir in page.logdirs if not logdir.path.is_dir())

@@ -1,38 +1,38 @@
-import { brandPlugin } from './brand';
-import { cellExecutorPlugin } from './cellexecutor';
-import { clockPlugin } from './clock';
-import { controlPanelPlugin } from './controlpanel';
-import { deadKernelsPlugin } from './deadkernels';
-import { disconnectedPlugin } from './disconnected';
-import { environmentsPlugin } from './environments';
-import { executionsPlugin } from './executions';
-import { helpPlugin } from './help';
-import { idlePlugin } from './idle';
-import { jobsPlugin } from './jobs';
-import { launcherSearchPlugin } from './launchersearch';
-import { longNoticesPlugin } from './longnotices';
-import { meterPlugin } from './meter';
-import { missingKernelPlugin } from './missingkernel';
-import { mlflowPlugin } from './mlflow';
-import { narrowPlugin } from './narrow';
-import { newMenuPlugin } from './newmenu';
-import { noticesPlugin } from './notices';
-import { previewPlugin } from './preview';
-import { resavePlugin } from './resave';
-import { runningPlugin } from './running';
-import { runsPlugin } from './runs';
-import { s3Plugin } from './s3';
-import { sessionPlugin } from './session';
-import { sharePlugin } from './share';
-import { templatesPlugin } from './templates';
-import { storagePlugin } from './storage';
-import { tensorBoardPlugin, tensorBoardScriptPlugin } from './tensorboard';
-import { themePlugin } from './theme';
-import { toolsPlugin } from './tools';
-import { archivePlugin } from './archive';
-import { unchangedPlugin } from './unchanged';
-import { unfinishedPlugin } from './unfinished';
-import { uploadPlugin } from './upload';
+import { brandPlugin } from './lab/brand';
+import { cellExecutorPlugin } from './kernels/cellexecutor';
+import { endWarningPlugin } from './session/endwarning';
+import { controlPanelPlugin } from './lab/controlpanel';
+import { deadKernelsPlugin } from './kernels/deadkernels';
+import { disconnectedPlugin } from './session/disconnected';
+import { environmentsPlugin } from './environments/environments';
+import { executionsPlugin } from './kernels/executions';
+import { helpPlugin } from './lab/help';
+import { idlePlugin } from './session/idle';
+import { jobsPlugin } from './jobs/jobs';
+import { launcherSearchPlugin } from './lab/launchersearch';
+import { longNoticesPlugin } from './lab/longnotices';
+import { meterPlugin } from './session/meter';
+import { missingKernelPlugin } from './kernels/missingkernel';
+import { mlflowPlugin } from './viewers/mlflow';
+import { narrowPlugin } from './lab/narrow';
+import { newMenuPlugin } from './lab/newmenu';
+import { noticesPlugin } from './session/notices';
+import { previewPlugin } from './files/preview';
+import { resavePlugin } from './files/resave';
+import { runningPlugin } from './viewers/running';
+import { runsPlugin } from './runs/runs';
+import { s3Plugin } from './s3/s3';
+import { sessionPlugin } from './session/session';
+import { sharePlugin } from './sharing/share';
+import { templatesPlugin } from './templates/templates';
+import { storagePlugin } from './storage/storage';
+import { tensorBoardPlugin, tensorBoardScriptPlugin } from './viewers/tensorboard';
+import { themePlugin } from './lab/theme';
+import { toolsPlugin } from './web_tools/tools';
+import { archivePlugin } from './files/archive';
+import { unchangedPlugin } from './files/unchanged';
+import { unfinishedPlugin } from './session/unfinished';
+import { uploadPlugin } from './files/upload';
 
 export default [
   tensorBoardPlugin,
@@ -54,7 +54,7 @@ export default [
   unchangedPlugin,
   toolsPlugin,
   sessionPlugin,
-  clockPlugin,
+  endWarningPlugin,
   meterPlugin,
   idlePlugin,
   noticesPlugin,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { CHUNK_BYTES, ITransport, IWatcher, mayPass, sendFile } from '../src/chunks';
+import { CHUNK_BYTES, ITransport, IWatcher, mayPass, sendFile } from '../src/files/chunks';
 
 /** A server that loses the connection at given requests. */
 class Server implements ITransport {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { fitting, shortName } from '../src/fit';
-import { freeName } from '../src/newfile';
+import { fitting, shortName } from '../src/kernels/fit';
+import { freeName } from '../src/base/newfile';
 
 const kernel = (name: string, display_name = name, language = 'python') => ({
   name,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { count, formatCountdown, formatDuration } from '../src/format';
+import { count, formatCountdown, formatDuration } from '../src/base/format';
 
 void test('one thing has no plural', () => {
   assert.equal(count(1, 'core'), '1 core');

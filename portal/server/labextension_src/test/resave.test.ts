@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { isAway } from '../src/away';
-import { isSameDocument } from '../src/samedocument';
+import { isAway } from '../src/base/away';
+import { isSameDocument } from '../src/files/samedocument';
 
 const answer = (status: number, type = 'text/html') => ({
   status,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { hasWords } from '../src/words';
+import { hasWords } from '../src/base/words';
 
 const CARD = 'Several nodes\nDigits with Horovod';
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from traitlets import Float, default
 
-from portal.server.base.errors import LogdirError
-from portal.server.viewers.logdir import Logdir
+from portal.server.base.errors import FolderError
+from portal.server.viewers.folder import Folder
 from portal.server.viewers.mlflow.tracking import FOLDER
-from portal.server.viewers.page import TensorBoard
+from portal.server.viewers.page import FolderPage
 from portal.server.viewers.pages import FolderPages
 from portal.server.viewers.viewer import Viewer
 from spawner.session_settings import read_settings
@@ -50,34 +50,34 @@ class MlflowPages(FolderPages):
     def keep_spare(self) -> None:
         """Start none: one that waits would take as much memory as one that is used."""
 
-    async def open(self, names: Sequence[str]) -> TensorBoard:
+    async def open(self, names: Sequence[str]) -> FolderPage:
         """Return the page that shows this folder; start one if there is none.
 
         Raises:
-            LogdirError: If there are several folders, or one without runs.
+            FolderError: If there are several folders, or one without runs.
         """
         if len(names) > 1:
-            raise LogdirError(
+            raise FolderError(
                 f"MLflow was asked for {len(names)} folders; a page shows one. Select one; several"
                 " pages can be open at once."
             )
         return await super().open(names)
 
-    def check(self, logdir: Logdir) -> Logdir:
+    def check(self, logdir: Folder) -> Folder:
         """Return a folder that holds runs, or that kernels log to.
 
         Raises:
-            LogdirError: If it is neither, or if MLflow could not make its folders there.
+            FolderError: If it is neither, or if MLflow could not make its folders there.
         """
         is_own = logdir.path == Path.home().resolve() / FOLDER
         if not is_own and next(logdir.path.glob("*/meta.yaml"), None) is None:
-            raise LogdirError(
+            raise FolderError(
                 f"MLflow was asked for “{logdir.name}”, which holds no runs. Choose the folder that"
                 f" they were logged to, such as {FOLDER}."
             )
         missing = [name for name in _MADE if not (logdir.path / name).is_dir()]
         if missing and not os.access(logdir.path, os.W_OK):
-            raise LogdirError(
+            raise FolderError(
                 f"MLflow was asked for “{logdir.name}”, where you may not write; it makes"
                 f" {' and '.join(missing)} there. Copy the runs to a folder of yours."
             )

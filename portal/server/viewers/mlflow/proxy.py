@@ -6,7 +6,7 @@ import re
 
 import httpcore
 
-from portal.server.viewers.page import TensorBoard
+from portal.server.viewers.page import FolderPage
 from portal.server.viewers.proxy import PageProxy
 
 # A file of a run may be a page whose scripts would act in the user's name.
@@ -19,9 +19,9 @@ _OWN = re.compile(r"/(static-files/.*)?")
 class MlflowProxy(PageProxy):
     """Forwards requests for MLflow's pages, whose links are relative, to its unix socket."""
 
-    def target(self, board: TensorBoard) -> str:
+    def target(self, page: FolderPage) -> str:
         """Return the path and query without the path of the page."""
-        return self.harmless_uri().removeprefix(board.path_prefix)
+        return self.harmless_uri().removeprefix(page.path_prefix)
 
     async def pass_back(self, response: httpcore.Response) -> None:
         """Stream MLflow's response; a file of a run is a page of another site to the browser."""

@@ -24,7 +24,7 @@ def plan(tmp_path: Path) -> Plan:
 
 @pytest.mark.parametrize("name", ["tensorflow", "pytorch", "mxnet"])
 def test_a_framework_has_the_logo_of_its_templates(plan: Plan, name: str) -> None:
-    icons = (plan.source_dir / "portal/server/labextension_src/src/icon.ts").read_text()
+    icons = (plan.source_dir / "portal/server/labextension_src/src/base/icon.ts").read_text()
     tile = re.search(rf"^  {name}: \{{ letters: '(\w+)', color: '(#\w+)' \}}", icons, re.MULTILINE)
     assert tile
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from portal.server.viewers import pages
-from portal.server.viewers.logdir import Logdir
+from portal.server.viewers.folder import Folder
 from portal.server.viewers.tensorboard.pages import TensorBoards
 
 IDLE_S = 3600.0
@@ -81,7 +81,7 @@ async def test_a_tab_that_closes_ends_the_start_for_nobody_else(
         return board
 
     monkeypatch.setattr(boards, "_start", start)
-    logdirs = (Logdir(name="logs", path=Path("/logs")),)
+    logdirs = (Folder(name="logs", path=Path("/logs")),)
     closed, other = (asyncio.ensure_future(boards._open(logdirs)) for _ in range(2))
     await asyncio.sleep(0)
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from portal.server.base.errors import TensorBoardError
-from portal.server.viewers.logdir import Logdir
-from portal.server.viewers.page import start_spare, start_tensorboard
+from portal.server.base.errors import ViewerError
+from portal.server.viewers.folder import Folder
+from portal.server.viewers.page import start_page, start_spare
 from portal.server.viewers.viewer import TENSORBOARD
 from tests.programs.portal.server.conftest import STAND_IN
 from tests.support.eventually import eventually, eventually_async
@@ -103,14 +103,14 @@ def no_new_process(before: list[int]) -> Callable[[], Awaitable[bool]]:
 
 
 async def test_one_that_never_answers_is_given_up_and_ended(tmp_path: Path) -> None:
-    mute = Logdir(name="mute", path=Path("mute"))
+    mute = Folder(name="mute", path=Path("mute"))
     before = descendants(os.getpid())
 
-    with pytest.raises(TensorBoardError, match=r"did not start within 0\.2 s\. Try again"):
-        await start_tensorboard(
+    with pytest.raises(ViewerError, match=r"did not start within 0\.2 s\. Try again"):
+        await start_page(
             (mute,),
             await start_spare(TENSORBOARD, python=str(STAND_IN), private_dir=tmp_path),
-            board_id="mute",
+            page_id="mute",
             base_url="/",
             program_path="",
             timeout_s=0.2,
@@ -121,7 +121,7 @@ async def test_one_that_never_answers_is_given_up_and_ended(tmp_path: Path) -> N
 
 
 async def test_a_missing_environment_is_named(tmp_path: Path) -> None:
-    with pytest.raises(TensorBoardError, match=r"python is no program.*administrators"):
+    with pytest.raises(ViewerError, match=r"python is no program.*administrators"):
         await start_spare(TENSORBOARD, python=str(tmp_path / "python"), private_dir=tmp_path)
 
     assert os.listdir(tmp_path) == []
