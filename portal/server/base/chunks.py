@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
 from dataclasses import dataclass
-from typing import Any
 
 from jupyter_server.base.handlers import APIHandler
 from tornado.web import HTTPError
 
-from dsportal.slurm.errors import PortalError
-from portal.server.base.errors import S3Error, UploadError
+from portal.server.base.authorization import whole_number
 
 _MIB = 1024 * 1024
 _MOST_CHUNK_BYTES = 64 * _MIB
@@ -53,21 +50,7 @@ class ChunksHandler(APIHandler):
         Raises:
             HTTPError: 400 if it is not a whole number of 0 or more.
         """
-        text = self.get_query_argument(name)
-        if not text.isascii() or not text.isdecimal() or len(text) > 18:
+        number = whole_number(self.get_query_argument(name), -1)
+        if number < 0:
             raise HTTPError(400, f"{name} must be a whole number of 0 or more.")
-        return int(text)
-
-    async def answer(self, found: Awaitable[dict[str, Any]]) -> None:
-        """Send what was found, or the sentence of the error."""
-        try:
-            self.finish(await found)
-        except (S3Error, UploadError) as error:
-            refuse(self, error)
-
-
-def refuse(handler: APIHandler, error: PortalError) -> None:
-    """Answer with the status and the sentence of an error."""
-    handler.log.warning("%s", error.message)
-    handler.set_status(error.http_status)
-    handler.finish({"message": error.message})
+        return number

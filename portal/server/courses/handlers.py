@@ -8,7 +8,6 @@ from collections.abc import Collection
 
 from jupyter_server.base.handlers import APIHandler
 
-from dsportal.slurm.errors import PortalError
 from portal.server.base.authorization import for_the_user
 from portal.server.base.errors import CourseError
 from portal.server.courses.course import Courses
@@ -33,22 +32,14 @@ class CoursesHandler(APIHandler):
             link = f"{hub}user-redirect/git-pull"
             self.finish(json.dumps({"hosts": [*self.hosts], "link": link}))
             return
-        try:
-            self.finish(json.dumps(self._course().as_json()))
-        except PortalError as error:
-            self._refuse(error)
+        self.finish(json.dumps(self._course().as_json()))
 
     @for_the_user
     async def post(self) -> None:
         """Fetch what the link in the query names: `{"url": page to open}`."""
-        try:
-            course = self._course()
-            self.log.info("Fetching %s into %s", course.repository, course.folder)
-            await self.courses.fetch(course)
-        except PortalError as error:
-            self.log.warning("%s", error)
-            self._refuse(error)
-            return
+        course = self._course()
+        self.log.info("Fetching %s into %s", course.repository, course.folder)
+        await self.courses.fetch(course)
         self.finish(json.dumps({"url": f"{self.base_url}{course.opened}"}))
 
     def _course(self) -> CourseLink:
@@ -59,7 +50,3 @@ class CoursesHandler(APIHandler):
             )
         query = {name: self.get_query_argument(name) for name in self.request.query_arguments}
         return read_link(query, self.hosts)
-
-    def _refuse(self, error: PortalError) -> None:
-        self.set_status(error.http_status)
-        self.finish({"message": error.message})

@@ -5,24 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Awaitable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from jupyter_server.base.handlers import APIHandler
 
-from dsportal.slurm.errors import PortalError
 from portal.environments.errors import RegistryError
 from portal.environments.locked_commands import export_text
 from portal.environments.own import own_environments
 from portal.environments.probe import probe_node
 from portal.environments.sharing import own_groups
 from portal.packages.cli import kernels as shipped_kernels
-from portal.server.base.authorization import for_the_user
+from portal.server.base.authorization import for_the_user, whole_number
 from portal.server.environments.order import parse_order
 from portal.server.environments.tasks import Tasks
-
-T = TypeVar("T")
 
 
 class _EnvironmentsAPIHandler(APIHandler):
@@ -32,19 +28,6 @@ class _EnvironmentsAPIHandler(APIHandler):
         """Store the arguments of the route."""
         self.tasks = tasks
         self.root = Path(root_dir)
-
-    async def await_result(self, work: Awaitable[T]) -> T | None:
-        """Await `work`; answer its error with status and message, and return None then."""
-        try:
-            return await work
-        except PortalError as error:
-            self.set_status(error.http_status)
-            self.finish({"message": error.message})
-        except OSError as error:
-            # 507 Insufficient Storage.
-            self.set_status(507)
-            self.finish({"message": f"The node has no room for it ({error.strerror}). Make room."})
-        return None
 
 
 class ChoicesHandler(_EnvironmentsAPIHandler):
@@ -61,9 +44,7 @@ class ChoicesHandler(_EnvironmentsAPIHandler):
                 "has_container": probe_node().container is not None,
             }
 
-        found = await self.await_result(asyncio.to_thread(read))
-        if found is not None:
-            self.finish(found)
+        self.finish(await asyncio.to_thread(read))
 
 
 class OwnEnvironmentsHandler(_EnvironmentsAPIHandler):
@@ -72,9 +53,8 @@ class OwnEnvironmentsHandler(_EnvironmentsAPIHandler):
     @for_the_user
     async def get(self) -> None:
         """List them with place and size, which takes as long as the file systems do."""
-        found = await self.await_result(asyncio.to_thread(own_environments, Path.home()))
-        if found is not None:
-            self.finish(json.dumps([one.as_json() for one in found]))
+        found = await asyncio.to_thread(own_environments, Path.home())
+        self.finish(json.dumps([one.as_json() for one in found]))
 
 
 class ExportHandler(_EnvironmentsAPIHandler):
@@ -83,9 +63,7 @@ class ExportHandler(_EnvironmentsAPIHandler):
     @for_the_user
     async def get(self, id_: str) -> None:
         """Return it as `{"text": ...}`; a kernel may be tried for it, which takes seconds."""
-        text = await self.await_result(asyncio.to_thread(export_text, id_))
-        if text is not None:
-            self.finish({"text": text})
+        self.finish({"text": await asyncio.to_thread(export_text, id_)})
 
 
 class TasksHandler(_EnvironmentsAPIHandler):
@@ -99,14 +77,9 @@ class TasksHandler(_EnvironmentsAPIHandler):
     @for_the_user
     async def post(self) -> None:
         """Start one: 201 and the task, or an error's status and `{"message": sentence}`."""
-
-        async def start() -> dict[str, Any]:
-            return (await self.tasks.start(parse_order(self._body(), self.root))).as_json()
-
-        task = await self.await_result(start())
-        if task is not None:
-            self.set_status(201)
-            self.finish(task)
+        task = await self.tasks.start(parse_order(self._body(), self.root))
+        self.set_status(201)
+        self.finish(task.as_json())
 
     def _body(self) -> Any:
         try:
@@ -121,30 +94,16 @@ class TaskHandler(_EnvironmentsAPIHandler):
     @for_the_user
     async def get(self, id_: str) -> None:
         """Return it, with `log`: what it has printed from byte `offset` on."""
-        text = self.get_argument("offset", "0")
-        # isdigit() also accepts characters such as ², at which int() fails.
-        offset = int(text) if text.isascii() and text.isdigit() and len(text) < 16 else 0
-
-        async def read() -> dict[str, Any]:
-            task = self.tasks.task(id_)
-            return {**task.as_json(), "log": task.output(offset)}
-
-        found = await self.await_result(read())
-        if found is not None:
-            self.finish(found)
+        task = self.tasks.task(id_)
+        offset = whole_number(self.get_argument("offset", ""), 0)
+        self.finish({**task.as_json(), "log": task.output(offset)})
 
     @for_the_user
     async def delete(self, id_: str) -> None:
         """Cancel it: 204; the task shows when the command has ended."""
-
-        async def cancel() -> bool:
-            self.tasks.cancel(id_)
-            # await_result() answers None for a failure, so success must be something else.
-            return True
-
-        if await self.await_result(cancel()):
-            self.set_status(204)
-            self.finish()
+        self.tasks.cancel(id_)
+        self.set_status(204)
+        self.finish()
 
 
 def environment_routes(tasks: Tasks, root_dir: str) -> list[Any]:

@@ -13,8 +13,7 @@ from jupyter_server.base.handlers import APIHandler, JupyterHandler
 from tornado.web import HTTPError
 
 from portal.server.base.authorization import for_the_user
-from portal.server.base.chunks import ChunksHandler, refuse
-from portal.server.base.errors import PreviewError
+from portal.server.base.chunks import ChunksHandler
 from portal.server.base.preview import preview
 from portal.server.base.sending import send_pieces
 from portal.server.base.transfers import Transfers
@@ -54,7 +53,7 @@ class UploadHandler(ChunksHandler):
         upload = await self._upload()
         # After a lost connection its last bytes may still be on their way to the disk.
         async with self.transfers.turn(upload.part):
-            await self.answer(asyncio.to_thread(lambda: asdict(upload.state())))
+            self.finish(asdict(await asyncio.to_thread(upload.state)))
 
     @for_the_user
     async def put(self) -> None:
@@ -72,19 +71,15 @@ class UploadHandler(ChunksHandler):
             return {"offset": upload.write(chunk.offset, chunk.content, replaces=chunk.replaces)}
 
         async with self.transfers.turn(upload.part):
-            await self.answer(asyncio.to_thread(write))
+            self.finish(await asyncio.to_thread(write))
 
     @for_the_user
     async def delete(self) -> None:
         """Remove what has arrived."""
         upload = await self._upload()
-
-        def remove() -> dict[str, Any]:
-            upload.remove()
-            return {}
-
         async with self.transfers.turn(upload.part):
-            await self.answer(asyncio.to_thread(remove))
+            await asyncio.to_thread(upload.remove)
+        self.finish({})
 
     async def _upload(self) -> Upload:
         target = await local_path(self)
@@ -137,11 +132,7 @@ class PreviewHandler(APIHandler):
     async def get(self) -> None:
         """Describe the file `path`: 422 and the reason if it cannot be shown."""
         path = await local_path(self)
-        try:
-            shown = await asyncio.to_thread(preview, path)
-        except PreviewError as error:
-            refuse(self, error)
-            return
+        shown = await asyncio.to_thread(preview, path)
         self.finish(shown.as_json())
 
 

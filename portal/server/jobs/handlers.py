@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Awaitable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from jupyter_server.base.handlers import APIHandler
 
-from dsportal.slurm.errors import PortalError
-from portal.server.base.authorization import for_the_user
+from portal.server.base.authorization import for_the_user, whole_number
 from portal.server.base.errors import JobError
 from portal.server.jobs.queue import JobQueue
-
-T = TypeVar("T")
 
 
 class _JobsAPIHandler(APIHandler):
@@ -26,16 +22,6 @@ class _JobsAPIHandler(APIHandler):
         """Store the arguments of the route."""
         self.queue = queue
         self.root = Path(os.path.realpath(root_dir))
-
-    async def await_result(self, work: Awaitable[T]) -> T | None:
-        """Await `work`; answer its error with status and message, and return None then."""
-        try:
-            return await work
-        except PortalError as error:
-            self.log.warning("%s", error)
-            self.set_status(error.http_status)
-            self.finish({"message": error.message})
-            return None
 
     def script(self) -> Path:
         """Return the script that the request body names, as a path below the file browser's root.
@@ -62,9 +48,7 @@ class JobsHandler(_JobsAPIHandler):
     @for_the_user
     async def get(self) -> None:
         """List them."""
-        jobs = await self.await_result(self.queue.list_jobs())
-        if jobs is not None:
-            self.finish(json.dumps([job.as_json() for job in jobs]))
+        self.finish(json.dumps([job.as_json() for job in await self.queue.list_jobs()]))
 
     @for_the_user
     async def post(self) -> None:
@@ -74,14 +58,9 @@ class JobsHandler(_JobsAPIHandler):
             `{"path": "path/from/root"}`; 201 and `{"id": "12"}`, or an error's status and
             `{"message": sentence}`.
         """
-
-        async def submit() -> str:
-            return await self.queue.submit(self.script())
-
-        job_id = await self.await_result(submit())
-        if job_id is not None:
-            self.set_status(201)
-            self.finish({"id": job_id})
+        job_id = await self.queue.submit(self.script())
+        self.set_status(201)
+        self.finish({"id": job_id})
 
 
 class JobPreviewHandler(_JobsAPIHandler):
@@ -90,13 +69,7 @@ class JobPreviewHandler(_JobsAPIHandler):
     @for_the_user
     async def post(self) -> None:
         """Parse a script's options and run it through `sbatch --test-only`."""
-
-        async def preview() -> object:
-            return asdict(await self.queue.preview(self.script()))
-
-        found = await self.await_result(preview())
-        if found is not None:
-            self.finish(json.dumps(found))
+        self.finish(asdict(await self.queue.preview(self.script())))
 
 
 class JobHandler(_JobsAPIHandler):
@@ -105,15 +78,9 @@ class JobHandler(_JobsAPIHandler):
     @for_the_user
     async def delete(self, job_id: str) -> None:
         """Cancel it: 204, or 404 if the user has no queued or running job with this id."""
-
-        async def cancel() -> bool:
-            await self.queue.cancel(job_id)
-            # await_result() answers None for a failure, so success must be something else.
-            return True
-
-        if await self.await_result(cancel()):
-            self.set_status(204)
-            self.finish()
+        await self.queue.cancel(job_id)
+        self.set_status(204)
+        self.finish()
 
 
 class JobOutputHandler(_JobsAPIHandler):
@@ -122,12 +89,8 @@ class JobOutputHandler(_JobsAPIHandler):
     @for_the_user
     async def get(self, job_id: str) -> None:
         """Return a piece of the output from byte `offset` on; without an offset, its end."""
-        text = self.get_argument("offset", "-1")
-        # isdigit() also accepts characters such as ², at which int() fails.
-        offset = int(text) if text.isascii() and text.isdigit() else -1
-        output = await self.await_result(self.queue.read_output(job_id, offset))
-        if output is not None:
-            self.finish(json.dumps(asdict(output)))
+        offset = whole_number(self.get_argument("offset", ""), -1)
+        self.finish(asdict(await self.queue.read_output(job_id, offset)))
 
 
 def job_routes(queue: JobQueue, root_dir: str) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from jupyter_server.base.handlers import APIHandler
 
-from portal.server.base.authorization import for_the_user
+from portal.server.base.authorization import for_the_user, whole_number
 from portal.server.kernels.execution_watch import ExecutionWatch
 from portal.server.kernels.kernels import Kernels
 
@@ -30,13 +30,7 @@ class EnvironmentsHandler(APIHandler):
     @for_the_user
     async def post(self) -> None:
         """Read the registry again, try each environment, and list all of them."""
-        try:
-            await asyncio.to_thread(self.kernels.refresh)
-        except OSError as error:
-            # 507 Insufficient Storage.
-            self.set_status(507)
-            self.finish({"message": f"The kernels cannot be described ({error}). Make room."})
-            return
+        await asyncio.to_thread(self.kernels.refresh)
         self.finish(self.kernels.as_json())
 
 
@@ -54,9 +48,7 @@ class ExecutionsHandler(APIHandler):
     @for_the_user
     async def get(self, kernel_id: str) -> None:
         """List them with what they showed; see `Executions.as_json` for the arguments."""
-        after = self.get_query_argument("after", "")
-        # isdigit() also accepts characters such as ², at which int() fails.
-        number = int(after) if after.isascii() and after.isdigit() else 0
+        number = whole_number(self.get_query_argument("after", ""), 0)
         wanted_id = self.get_query_argument("id", "")
         executions = self.watch.executions(kernel_id)
         self.finish(json.dumps(executions.as_json(wanted_id, after=number)))

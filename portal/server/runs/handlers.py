@@ -6,20 +6,14 @@ A run is a training that `dsportal.run` started, in this session or as a job of 
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
 from dataclasses import asdict
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from jupyter_server.base.handlers import APIHandler
 
-from dsportal.slurm.errors import PortalError
-from portal.server.base.authorization import for_the_user
-from portal.server.base.errors import RunError
+from portal.server.base.authorization import for_the_user, whole_number
 from portal.server.base.output_file import read_piece
 from portal.server.runs.runs import Runs
-
-T = TypeVar("T")
 
 
 class _RunsAPIHandler(APIHandler):
@@ -31,24 +25,6 @@ class _RunsAPIHandler(APIHandler):
         """Store the arguments of the route."""
         self.runs = runs
 
-    async def answer(self, work: Callable[[], Awaitable[object]]) -> None:
-        """Send what `work` returns as JSON, or an error's status and sentence; None is 204."""
-        try:
-            result = await work()
-        except PortalError as error:
-            self.log.warning("%s", error)
-            self.set_status(error.http_status)
-            self.finish({"message": error.message})
-        except OSError as error:
-            self.set_status(507)
-            self.finish({"message": f"The folder of runs cannot be read ({error.strerror})."})
-        else:
-            if result is None:
-                self.set_status(204)
-                self.finish()
-            else:
-                self.finish(json.dumps(result))
-
 
 class RunsHandler(_RunsAPIHandler):
     """All runs."""
@@ -56,13 +32,9 @@ class RunsHandler(_RunsAPIHandler):
     @for_the_user
     async def get(self) -> None:
         """List the newest; `measure=1` also brings the sizes of their folders up to date."""
-
-        async def work() -> object:
-            if self.get_query_argument("measure", "") == "1":
-                await self.runs.measure()
-            return [view.as_json() for view in await self.runs.list_runs()]
-
-        await self.answer(work)
+        if self.get_query_argument("measure", "") == "1":
+            await self.runs.measure()
+        self.finish(json.dumps([view.as_json() for view in await self.runs.list_runs()]))
 
 
 class RunHandler(_RunsAPIHandler):
@@ -75,16 +47,16 @@ class RunHandler(_RunsAPIHandler):
             label = json.loads(self.request.body)["label"]
         except (ValueError, KeyError, TypeError):
             label = None
-
-        async def work() -> None:
-            self.runs.rename(name, label)
-
-        await self.answer(work)
+        self.runs.rename(name, label)
+        self.set_status(204)
+        self.finish()
 
     @for_the_user
     async def delete(self, name: str) -> None:
         """Remove the folder of a run that has ended: 204."""
-        await self.answer(lambda: self.runs.remove(name))
+        await self.runs.remove(name)
+        self.set_status(204)
+        self.finish()
 
 
 class RunStopHandler(_RunsAPIHandler):
@@ -93,7 +65,9 @@ class RunStopHandler(_RunsAPIHandler):
     @for_the_user
     async def post(self, name: str) -> None:
         """Stop it: 204; its ranks end within some seconds."""
-        await self.answer(lambda: self.runs.stop(name))
+        await self.runs.stop(name)
+        self.set_status(204)
+        self.finish()
 
 
 class RunOutputHandler(_RunsAPIHandler):
@@ -102,22 +76,10 @@ class RunOutputHandler(_RunsAPIHandler):
     @for_the_user
     async def get(self, name: str) -> None:
         """Return a piece of what `rank` printed from byte `offset` on; without offset, its end."""
-        rank = _number(self.get_query_argument("rank", "0"), otherwise=0)
-        offset = _number(self.get_query_argument("offset", ""), otherwise=-1)
-
-        async def work() -> object:
-            path: Path = self.runs.folder(name) / f"rank-{rank}.log"
-            try:
-                return asdict(read_piece(path, offset))
-            except PortalError as error:
-                raise RunError(error.message) from error
-
-        await self.answer(work)
-
-
-def _number(text: str, *, otherwise: int) -> int:
-    # isdigit() also accepts characters such as ², at which int() fails.
-    return int(text) if text.isascii() and text.isdigit() else otherwise
+        rank = whole_number(self.get_query_argument("rank", ""), 0)
+        offset = whole_number(self.get_query_argument("offset", ""), -1)
+        path = self.runs.folder(name) / f"rank-{rank}.log"
+        self.finish(asdict(read_piece(path, offset)))
 
 
 def run_routes(runs: Runs) -> list[Any]:

@@ -13,8 +13,8 @@ from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError
 
 from portal.server.base.authorization import for_the_user
-from portal.server.base.chunks import Chunk, ChunksHandler, refuse
-from portal.server.base.errors import PreviewError, S3Error, S3KeysError
+from portal.server.base.chunks import Chunk, ChunksHandler
+from portal.server.base.errors import S3Error, S3KeysError
 from portal.server.s3.contents import S3Contents, split
 from portal.server.s3.keys import Keys
 from portal.server.s3.preview import preview_object
@@ -73,13 +73,10 @@ class S3FilesHandler(JupyterHandler):
         Raises:
             HTTPError: 404 if it is not there, 403 for the keys, 502 if S3 does not answer.
         """
-        try:
-            bucket, key = split(path)
-            entry = await self._store.run(lambda: self._look(bucket, key))
-            pieces = self._store.pieces(bucket, key, _PIECE_BYTES)
-            piece = await self._store.run(lambda: next(pieces, b""))
-        except S3Error as error:
-            raise HTTPError(error.http_status, error.message) from error
+        bucket, key = split(path)
+        entry = await self._store.run(lambda: self._look(bucket, key))
+        pieces = self._store.pieces(bucket, key, _PIECE_BYTES)
+        piece = await self._store.run(lambda: next(pieces, b""))
         # Never shown as a page: a file may hold a script.
         self.set_header("Content-Type", "application/octet-stream")
         self.set_header("Content-Disposition", f"attachment; filename*=utf-8''{quote(entry.name)}")
@@ -117,12 +114,8 @@ class S3PreviewHandler(APIHandler):
     @for_the_user
     async def get(self) -> None:
         """Describe the file `path`: 422 and the reason if it cannot be shown."""
-        try:
-            bucket, key = split(self.get_query_argument("path"))
-            shown = await self._store.run(lambda: preview_object(self._store, bucket, key))
-        except (PreviewError, S3Error) as error:
-            refuse(self, error)
-            return
+        bucket, key = split(self.get_query_argument("path"))
+        shown = await self._store.run(lambda: preview_object(self._store, bucket, key))
         self.finish(shown.as_json())
 
 
@@ -149,14 +142,14 @@ class S3UploadHandler(ChunksHandler):
                 "other_parts": [],
             }
 
-        await self.answer(self._store.run(look))
+        self.finish(await self._store.run(look))
 
     @for_the_user
     async def put(self) -> None:
         """Take the bytes from `offset` on: 200 and the next offset."""
         place, chunk = self._place(), self.read_chunk()
         self._note()
-        await self.answer(self._store.run(lambda: {"offset": self._write(place, chunk)}))
+        self.finish(await self._store.run(lambda: {"offset": self._write(place, chunk)}))
 
     @for_the_user
     async def delete(self) -> None:
@@ -208,11 +201,7 @@ class S3KeysHandler(APIHandler):
     async def put(self) -> None:
         """Try the keys of the body, and keep them in memory if S3 accepts them."""
         keys = self._read()
-        try:
-            await self._store.run(lambda: self._store.try_keys(keys))
-        except S3Error as error:
-            refuse(self, error)
-            return
+        await self._store.run(lambda: self._store.try_keys(keys))
         self._store.entered = keys
         self.finish({})
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Awaitable
-from typing import Any
 
 from jupyter_server.base.handlers import APIHandler
 from tornado.web import HTTPError
 
-from dsportal.slurm.errors import PortalError
 from portal.server.base.authorization import for_the_user
 from portal.server.base.guest_rights import is_guest
 from portal.server.session.monitor import SessionMonitor
@@ -36,18 +33,6 @@ class _SessionHandler(APIHandler):
         if is_guest(self):
             raise HTTPError(403, "Only the owner of this session ends it or gives it more time.")
 
-    async def answer(self, result: Awaitable[Any], status: int = 200) -> None:
-        """Send a result as JSON, or an error's status and sentence."""
-        try:
-            text = json.dumps(await result)
-        except PortalError as error:
-            self.log.warning("%s", error)
-            self.set_status(error.http_status)
-            self.finish({"message": error.message})
-            return
-        self.set_status(status)
-        self.finish(text)
-
 
 class SessionHandler(_SessionHandler):
     """The session's current state."""
@@ -59,13 +44,15 @@ class SessionHandler(_SessionHandler):
         # A guest who types keeps no session; what runs in it does.
         if age_s is not None and not is_guest(self):
             self.session.note_input(age_s)
-        await self.answer(self.session.describe())
+        self.finish(json.dumps(await self.session.describe()))
 
     @for_the_user
     async def delete(self) -> None:
         """End the session: 202."""
         self.refuse_guests()
-        await self.answer(self.session.give_back(), 202)
+        await self.session.give_back()
+        self.set_status(202)
+        self.finish("null")
 
 
 class HistoryHandler(_SessionHandler):
@@ -94,11 +81,7 @@ class ExtensionHandler(_SessionHandler):
     async def post(self) -> None:
         """Extend the session: 200 and the time left, or an error's status and sentence."""
         self.refuse_guests()
-
-        async def extend() -> dict[str, Any]:
-            return (await self.session.clock.extend()).as_json()
-
-        await self.answer(extend())
+        self.finish((await self.session.clock.extend()).as_json())
 
 
 class KeepHandler(_SessionHandler):

@@ -5,13 +5,11 @@ VS Code shows the time left there, and tells when somebody uses it.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Callable
 
 from tornado.web import RequestHandler
 
-from dsportal.slurm.errors import PortalError
+from portal.server.base.authorization import telling_errors
 from portal.server.session.handlers import parse_age
 from portal.server.session.monitor import SessionMonitor
 
@@ -30,14 +28,6 @@ class _LocalHandler(RequestHandler):
         self.page = page
         self.note_use = note_use
 
-    async def answer(self, result: Awaitable[dict[str, Any]]) -> None:
-        """Send a result as JSON, or an error's status and sentence."""
-        try:
-            self.finish(await result)
-        except PortalError as error:
-            self.set_status(error.http_status)
-            self.finish(json.dumps({"message": error.message}))
-
 
 class LocalSessionHandler(_LocalHandler):
     """The session's current state."""
@@ -54,13 +44,10 @@ class LocalSessionHandler(_LocalHandler):
 class LocalExtensionHandler(_LocalHandler):
     """Extensions of the session."""
 
+    @telling_errors
     async def post(self) -> None:
         """Extend the session: 200 and the time left, or an error's status and sentence."""
-
-        async def extend() -> dict[str, Any]:
-            return (await self.session.clock.extend()).as_json()
-
-        await self.answer(extend())
+        self.finish((await self.session.clock.extend()).as_json())
 
 
 class LocalKeepHandler(_LocalHandler):

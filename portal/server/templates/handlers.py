@@ -56,13 +56,8 @@ class TemplatesHandler(APIHandler):
             `{"name": "tensorflow/digits.ipynb"}`; 200 and `{"kept": path or ""}`, or an error's
             status and `{"message": sentence}`.
         """
-        try:
-            name = template_name(self.request.body)
-            kept = await asyncio.to_thread(restore_template, self.home.sources, Path.home(), name)
-        except TemplateError as error:
-            self.set_status(error.http_status)
-            self.finish({"message": error.message})
-            return
+        name = template_name(self.request.body)
+        kept = await asyncio.to_thread(restore_template, self.home.sources, Path.home(), name)
         self.finish({"kept": kept})
 
     def _cards(self, specs: Mapping[str, Mapping[str, Any]]) -> list[TemplateCard]:
@@ -91,21 +86,10 @@ class TemplateCopiesHandler(APIHandler):
             `{"name": "tensorflow/digits.ipynb", "kernel": name or ""}`; 200 and `{"path": path,
             "beside": path or ""}`, or an error's status and `{"message": sentence}`.
         """
-        try:
-            name = template_name(self.request.body)
-            spec = await self._kernelspec(json.loads(self.request.body).get("kernel"))
-            copy = await asyncio.to_thread(
-                copy_template,
-                self.home.sources,
-                Path.home(),
-                name,
-                spec,
-                self.home.copies_folder_name,
-            )
-        except TemplateError as error:
-            self.set_status(error.http_status)
-            self.finish({"message": error.message})
-            return
+        name = template_name(self.request.body)
+        spec = await self._kernelspec(json.loads(self.request.body).get("kernel"))
+        sources, folder_name = self.home.sources, self.home.copies_folder_name
+        copy = await asyncio.to_thread(copy_template, sources, Path.home(), name, spec, folder_name)
         self.finish(asdict(copy))
 
     async def _kernelspec(self, kernel: Any) -> dict[str, str] | None:

@@ -6,10 +6,9 @@ import json
 from typing import Any
 
 from jupyter_server.base.handlers import APIHandler
-from tornado.web import RequestHandler
+from tornado.web import HTTPError, RequestHandler
 
-from dsportal.slurm.errors import PortalError
-from portal.server.base.authorization import for_the_user
+from portal.server.base.authorization import for_the_user, telling_errors
 from portal.server.base.errors import FolderError
 from portal.server.viewers.folder import parse_request
 from portal.server.viewers.pages import FolderPages
@@ -47,15 +46,12 @@ class PagesHandler(APIHandler):
 
 
 async def open_page(handler: RequestHandler, pages: FolderPages) -> None:
-    """Answer a POST with a page, or with the error that prevented it."""
-    try:
-        names = parse_request(_body(handler, pages.viewer), pages.viewer)
-        page = await pages.open(names)
-    except PortalError as error:
-        pages.log.warning("%s", error)
-        handler.set_status(error.http_status)
-        handler.finish({"message": error.message})
-        return
+    """Answer a POST with a page.
+
+    Raises:
+        PortalError: If something prevents it.
+    """
+    page = await pages.open(parse_request(_body(handler, pages.viewer), pages.viewer))
     handler.set_status(201)
     handler.set_header("Location", f"{page.path_prefix}/")
     handler.finish(json.dumps(page.as_json()))
@@ -81,15 +77,16 @@ class PageHandler(APIHandler):
 
     @for_the_user
     async def delete(self, page_id: str) -> None:
-        """Stop it: 204, or 404 if there is none with this id."""
-        if await self.pages.stop(page_id):
-            self.set_status(204)
-            self.finish()
-            return
-        self.set_status(404)
-        self.finish(
-            {"message": f"This {self.pages.viewer.title} has ended already. Nothing was stopped."}
-        )
+        """Stop it: 204.
+
+        Raises:
+            HTTPError: 404 if there is none with this id.
+        """
+        if not await self.pages.stop(page_id):
+            title = self.pages.viewer.title
+            raise HTTPError(404, f"This {title} has ended already. Nothing was stopped.")
+        self.set_status(204)
+        self.finish()
 
 
 class LocalPagesHandler(RequestHandler):
@@ -100,6 +97,7 @@ class LocalPagesHandler(RequestHandler):
         self.pages = pages
 
     # No login: only the user can open the socket.
+    @telling_errors
     async def post(self) -> None:
         """Start one, as the REST interface does."""
         await open_page(self, self.pages)
