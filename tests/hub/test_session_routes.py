@@ -39,6 +39,8 @@ with socket.create_server(("127.0.0.1", 0)) as listening:
         connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 5\\r\\n\\r\\nhello")
         connection.close()
 """
+# With a header of its own a request follows no redirect.
+PLAIN = {"Accept": "*/*"}
 CONFIG = Path(".jupyter/jupyter_server_config.d/jupyter_server_proxy.json")
 
 
@@ -167,9 +169,9 @@ def test_no_route_leads_to_all_ports_of_the_node(
     session: Session, neighbour: Program, method: str
 ) -> None:
     port = neighbour.port
-    places = (f"{port}", f"127.0.0.1:{port}", f"localhost:{port}", f"absolute/{port}")
-    places += (f"absolute/127.0.0.1:{port}", f"http:127.0.0.1:{port}", "unix+http:x")
-    paths = [f"proxy/{port}", *(f"proxy/{place}/" for place in places), "server-proxy/servers-info"]
+    places = (f"127.0.0.1:{port}", f"localhost:{port}", f"absolute/127.0.0.1:{port}")
+    places += (f"http:127.0.0.1:{port}", "unix+http:x")
+    paths = [*(f"proxy/{place}/" for place in places), "server-proxy/servers-info"]
 
     statuses = {path: session.ask(path, method).status_code for path in paths}
 
@@ -178,6 +180,19 @@ def test_no_route_leads_to_all_ports_of_the_node(
     expected = {path: 405 if is_unknown_method and path[-1] == "/" else 404 for path in paths}
     assert statuses == expected
     assert neighbour.arrived() == ""
+
+
+@pytest.mark.parametrize("prefix", ["proxy", "proxy/absolute"])
+def test_addresses_of_jupyter_server_proxy_lead_to_the_checked_ones(
+    session: Session, own_program: Program, neighbour: Program, prefix: str
+) -> None:
+    led_to = session.ask(f"{prefix}/{own_program.port}/a%2Fb?c=1&token=x", "POST", **PLAIN)
+    without_slash = session.ask(f"{prefix}/{neighbour.port}", **PLAIN)
+
+    assert led_to.status_code == without_slash.status_code == 307
+    assert led_to.headers["Location"] == f"/user/{USER}/port/{own_program.port}/a%2Fb?c=1"
+    assert without_slash.headers["Location"] == f"/user/{USER}/port/{neighbour.port}/"
+    assert own_program.arrived() == neighbour.arrived() == ""
 
 
 def test_a_neighbours_port_is_refused_and_nothing_arrives(

@@ -24,6 +24,8 @@ from portal.server.ports.tunnel import tunnel
 
 ROUTE = r"/port/([0-9]{1,5})(?:/.*)?"
 KEYED_ROUTE = r"/port/([0-9a-f]{32})/([0-9]{1,5})(?:/.*)?"
+# The addresses of jupyter-server-proxy, which notebooks, Dask and others print.
+PROXY_ROUTE = r"/proxy/(absolute/)?([0-9]{1,5})(?:/.*)?"
 _SANDBOX = "sandbox allow-downloads allow-forms allow-modals allow-popups allow-scripts"
 _MAX_PORT = 65535
 _CONNECT_TIMEOUT_S = 5
@@ -167,6 +169,19 @@ class PortHandler(ForwardingHandler):
         return [*headers, (b"X-Forwarded-Prefix", path.encode("latin-1"))]
 
 
+class ProxyPathHandler(PortHandler):
+    """Leads from an address of jupyter-server-proxy to the checked one."""
+
+    @for_the_user
+    async def forward(self, absolute: str | None, port: str) -> None:
+        """Redirect, with the method and the body."""
+        _, rest = self._split(n_parts=3 if absolute else 2)
+        slash = "" if rest.startswith("/") else "/"
+        self.redirect(f"{self.base_url}port/{port}{slash}{rest}", status=307)
+
+    get = head = post = put = delete = patch = options = forward
+
+
 def _is_plain_html(response: httpcore.Response) -> bool:
     headers = {name.lower(): value.lower() for name, value in response.headers}
     is_html = headers.get(b"content-type", b"").startswith(b"text/html")
@@ -263,4 +278,8 @@ class KeyedPortHandler(PortHandler):
 def port_routes(key: PortKey) -> list[Any]:
     """Return the routes to web apps on ports of the session."""
     ports = {"ports": SessionPorts(), "key": key}
-    return [(ROUTE, PortHandler, ports), (KEYED_ROUTE, KeyedPortHandler, ports)]
+    return [
+        (ROUTE, PortHandler, ports),
+        (KEYED_ROUTE, KeyedPortHandler, ports),
+        (PROXY_ROUTE, ProxyPathHandler, ports),
+    ]
