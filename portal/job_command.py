@@ -18,8 +18,9 @@ from dsportal.packages.start import KERNEL
 from dsportal.slurm.errors import PortalError
 from portal.activate_command import SCRIPT, find_activation
 from portal.hub.settings.loader import DEFAULT_SETTINGS_PATH, load_settings
-from portal.hub.settings.resources import ResourceSettings
-from spawner.session_settings import read_settings
+from portal.settings.session_tables import read_settings
+from spawner.session_settings import VARIABLE
+from spawner.settings.tables import ResourceSettings
 
 SECONDS_PER_HOUR = 3600
 # A year: more is a mistake of the keyboard, and Slurm refuses what a partition does not allow.
@@ -170,8 +171,8 @@ def _activate(kernel: str) -> tuple[str, ...]:
 
 def _rule(environ: Mapping[str, str]) -> Rule:
     is_simulated = environ.get("PORTAL_GPUS_SIMULATED") == "1"
-    session = read_settings(environ)
-    if session.cores_per_gpu and session.memory_mib_per_gpu:
+    if VARIABLE in environ:
+        session = read_settings(environ).resources
         return Rule(session.cores_per_gpu, session.memory_mib_per_gpu, is_simulated)
     # Outside a session; a compute node may have no settings, and the defaults then apply.
     if os.access(DEFAULT_SETTINGS_PATH, os.R_OK):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from deploy.one_machine.gpus import Gpu, find_gpus
 from deploy.one_machine.network import Host
-from spawner.defaults import DEFAULTS
+from spawner.settings.tables import ResourceSettings
 
 N_SIMULATED_GPUS_OF_NODE = 4
 DEFAULT_SIMULATED_TYPES = ("v100",)
@@ -68,13 +68,13 @@ class Cluster:
     def cores_per_gpu(self) -> int:
         """CPU cores that come with each GPU: the rule's, or fewer so that all can be in use."""
         shares = (node.n_cores // len(node.gpus) for node in self.nodes)
-        return max(1, min(DEFAULTS.cores_per_gpu, *shares))
+        return max(1, min(ResourceSettings().cores_per_gpu, *shares))
 
     @property
     def memory_gib_per_gpu(self) -> int:
         """Memory that comes with each GPU, GiB: the rule's, or less so that all can be in use."""
         shares = (node.memory_mib // 1024 // len(node.gpus) for node in self.nodes)
-        return max(1, min(DEFAULTS.memory_mib_per_gpu // 1024, *shares))
+        return max(1, min(round(ResourceSettings().memory_per_gpu_gib), *shares))
 
 
 def simulated_hosts(n_nodes: int) -> tuple[Host, ...]:

@@ -14,10 +14,11 @@ from deploy.one_machine.layout import (
 )
 from deploy.one_machine.network import HEAD_ADDRESS, HEAD_NAME
 from dsportal.slurm.units import format_walltime
-from spawner.defaults import DEFAULTS
+from spawner.settings.tables import ResourceSettings
 
 CLUSTER_NAME = "dsp"
 PARTITION = "jupyter"
+_RESOURCES = ResourceSettings()
 # A session that was stopped is gone within 5 s, whatever its programs do about SIGTERM.
 KILL_WAIT_S = 3
 
@@ -84,8 +85,8 @@ def render_slurm_conf(cluster: Cluster) -> str:
         f"AccountingStorageTRES={tres}",
         "AccountingStorageEnforce=associations,limits,qos",
         f"PartitionName={PARTITION} Nodes=ALL Default=YES State=UP "
-        f"DefaultTime={format_walltime(DEFAULTS.default_walltime_s)} "
-        f"MaxTime={format_walltime(DEFAULTS.max_walltime_s)} "
+        f"DefaultTime={format_walltime(_RESOURCES.walltime_s)} "
+        f"MaxTime={format_walltime(_RESOURCES.max_walltime_s)} "
         # For a job that asks for neither memory nor GPUs; Slurm's own default is the whole node.
         f"DefMemPerCPU={cluster.memory_gib_per_gpu * 1024 // cluster.cores_per_gpu} "
         f"DefMemPerGPU={cluster.memory_gib_per_gpu * 1024} "

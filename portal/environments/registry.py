@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 from dsportal.whole_file import write_whole
 from portal.environments.entry import Environment, parse_entry
 from portal.environments.errors import RegistryError
-from spawner.session_settings import read_settings
+from portal.settings.session_tables import read_settings
+from portal.settings.tools import EnvironmentSettings
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
 
-SITE_PATH = Path("/etc/data-scientist-portal/environments.toml")
+SITE_PATH = EnvironmentSettings.registry
 OWN_PATH = Path(".config/data-scientist-portal/environments.toml")
 _MAX_BYTES = 1024 * 1024
 # A change takes milliseconds; on a busy file server perhaps a second.
@@ -47,7 +48,7 @@ class Registry:
 
 def site_path(environ: Mapping[str, str] = os.environ) -> Path:
     """Return the site's file, the session's or the default; it need not exist."""
-    return Path(read_settings(environ).environments_file or SITE_PATH)
+    return read_settings(environ).environments.registry
 
 
 def read_registry(site: Path, home: Path) -> Registry:

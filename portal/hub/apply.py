@@ -52,8 +52,7 @@ from portal.hub.preflight_checks import make_preflight
 from portal.hub.session_environment import public_variables, session_settings
 from portal.hub.settings.hub import LogFormat
 from portal.hub.settings.loader import Settings
-from portal.hub.settings.site import LoginSettings, TlsMode
-from portal.hub.settings.traits import trait_values
+from portal.hub.settings.login import LoginSettings, TlsMode
 from portal.hub.sharing.grants import shared_grants
 from portal.hub.sharing.rights_api import guest_route
 from portal.hub.sharing.shares import end_shares, key_of, share_routes
@@ -247,7 +246,7 @@ def _apply_spawner(c: Any, settings: Settings) -> None:
     hub = settings.hub
     c.JupyterHub.spawner_class = "spawner.spawner.SlurmGPUSpawner"
     spawner = c.SlurmGPUSpawner
-    spawner.update(trait_values(settings))
+    spawner.update(settings.trait_values)
     spawner.hub_connect_url = hub.sessions_url
     if hub.internal_tls:
         spawner.certificates_dir = str(hub.certificates_dir)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from portal.hub.messages.announcements import load_announcements
 from portal.hub.settings.loader import Settings
-from portal.hub.settings.site import LoginSettings
+from portal.hub.settings.login import LoginSettings
 from spawner.errors import SettingsError
 
 PAM_DIR = Path("/etc/pam.d")

@@ -15,12 +15,12 @@ from portal.hub.pages.failure_view import describe_ending, describe_failure
 from portal.hub.pages.session_state import describe_request
 from portal.hub.pages.start_view import describe_start
 from portal.hub.pages.stop_handler import stop_route
-from portal.hub.settings.resources import ForecastSettings
-from portal.hub.settings.schema import closest
 from portal.hub.start_check import report_lacks
 from spawner.errors import SettingsError
 from spawner.hub.patches.application import before_sessions
 from spawner.hub.patches.routes import add_page_routes
+from spawner.settings.schema import closest
+from spawner.settings.tables import ForecastSettings
 from spawner.spawner import SlurmGPUSpawner
 
 SPAWNER = "slurm-gpu"

@@ -46,7 +46,7 @@ class PortalServer(ExtensionApp):
     def initialize_handlers(self) -> None:
         """Register what the features answer, and what they tell the pages."""
         page_data = self.serverapp.web_app.settings.setdefault("page_config_data", {})
-        page_data["portalName"] = self.shared.settings.site_name
+        page_data["portalName"] = self.shared.settings.site.name
         for feature in self.features:
             self.handlers.extend(feature.routes)
             page_data.update(feature.page_data)

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from portal.confirmation import Commands, add_options
 from portal.hub.settings.loader import DEFAULT_SETTINGS_PATH
-from spawner.defaults import DEFAULTS
+from spawner.installed_paths import LAUNCHER
+from spawner.settings.tables import ExtensionSettings
 
 WAIT_S = 60.0
 
@@ -137,7 +138,7 @@ def _add_install_launcher(commands: Commands) -> None:
     add(
         "--to",
         type=Path,
-        default=Path(DEFAULTS.launcher).parent,
+        default=Path(LAUNCHER).parent,
         metavar="DIR",
         help="folder that only root can change (default: %(default)s)",
     )
@@ -145,7 +146,7 @@ def _add_install_launcher(commands: Commands) -> None:
     add("--users-group", required=True, metavar="NAME", help="UNIX group of the hub's users")
     add(
         "--slurm-user",
-        default=DEFAULTS.slurm_user,
+        default=ExtensionSettings().slurm_user,
         metavar="NAME",
         help="SlurmUser of slurm.conf (default: %(default)s)",
     )

@@ -8,7 +8,6 @@ from enum import Enum
 from typing import Any
 
 from dsportal.diagnosis.messages import Diagnosis, quote
-from spawner.defaults import DEFAULTS
 from spawner.errors import PreflightError
 
 # "shared:scratch" is the check of the storage "scratch".
@@ -65,8 +64,8 @@ class Preflight:
     shared: tuple[SharedStorage, ...] = ()
     server: OnFailure = OnFailure.WARN
     server_path: str = ""
-    min_free_mib: int = DEFAULTS.min_free_mib
-    timeout_s: float = DEFAULTS.preflight_timeout_s
+    min_free_mib: int = 16
+    timeout_s: float = 3.0
 
     def request(self, *, is_rescue: bool = False) -> dict[str, Any]:
         """Return the checks in the launcher's format.

@@ -18,9 +18,9 @@ from spawner.client.launcher_client import LauncherClient
 from spawner.client.preflight import OnFailure, Preflight
 from spawner.client.queue import QUEUE, QueuedJob, parse_queue
 from spawner.client.storage import Storage
-from spawner.defaults import DEFAULTS
 from spawner.errors import SlurmError, SlurmUnavailableError
 from spawner.metrics import timed_call
+from spawner.settings.tables import SlurmSettings
 from spawner.slurm.catalog import SINFO_ARGV, Catalog
 from spawner.slurm.cluster_jobs import CLUSTER_JOBS_ARGV, ClusterJob, parse_cluster_jobs
 from spawner.slurm.gpus_in_use import GPUS_IN_USE_ARGV, GpusInUse, parse_gpus_in_use
@@ -36,6 +36,7 @@ from spawner.slurm.jobs import (
 )
 from spawner.slurm.reservations import RESERVATIONS_ARGV, Reservation, parse_reservations
 
+_TIMEOUT_S = SlurmSettings().timeout_s
 _NO_PREFLIGHT = Preflight(home=OnFailure.OFF, server=OnFailure.OFF)
 
 
@@ -67,7 +68,7 @@ class Slurm:
         *,
         launcher_argv: Sequence[str],
         sudo_argv: Sequence[str],
-        timeout_s: float = DEFAULTS.slurm_timeout_s,
+        timeout_s: float = _TIMEOUT_S,
         path: str = PATH,
     ) -> None:
         self.launcher = LauncherClient(launcher_argv=launcher_argv, sudo_argv=sudo_argv, path=path)

@@ -10,12 +10,13 @@ from dsportal.slurm.listing import NO_SUCH_JOB, Squeue, new_mark
 from dsportal.slurm.units import parse_time_left, parse_time_limit, parse_uid
 from spawner.client.command import PATH, Completed, query
 from spawner.client.launcher_client import LauncherClient
-from spawner.defaults import DEFAULTS
 from spawner.errors import ExtensionError, SlurmError
+from spawner.settings.tables import SlurmSettings
 from spawner.slurm.jobs import REASONS, JobKey, WaitingJob, parse_waiting
 
 # Id, user, uid, state, time limit, time left, end, partition, QOS, account, name and comment.
 LIMITS = Squeue("AuUTlLePqajk")
+_TIMEOUT_S = SlurmSettings().timeout_s
 _NOT_SET_UP = (
     "Extensions are not set up on the head node: sudo does not allow the hub to run "
     "dsportal-extender "
@@ -64,7 +65,7 @@ class TimeLimits:
         extender_argv: Sequence[str],
         sudo_argv: Sequence[str],
         slurm_user: str,
-        timeout_s: float = DEFAULTS.slurm_timeout_s,
+        timeout_s: float = _TIMEOUT_S,
         path: str = PATH,
     ) -> None:
         self._extender = LauncherClient(launcher_argv=extender_argv, sudo_argv=sudo_argv, path=path)

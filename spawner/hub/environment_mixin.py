@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
 from pathlib import Path
 
 from jupyterhub.spawner import Spawner
 
 from spawner.certificates import AUTHORITY_VARIABLE, read_authority
 from spawner.hub.options_mixin import OptionsMixin
-from spawner.session_settings import VARIABLE
+from spawner.session_settings import VARIABLE, plain_table
+from spawner.settings.tables import ResourceSettings
+from spawner.settings.traits import read_traits
 
 
 class EnvironmentMixin(OptionsMixin):
@@ -25,13 +27,8 @@ class EnvironmentMixin(OptionsMixin):
         environment: dict[str, str] = Spawner.get_env(self)
         # The deprecated name of JUPYTERHUB_API_TOKEN.
         environment.pop("JPY_API_TOKEN", None)
-        settings = replace(
-            self.session_settings,
-            port_min=self.port_min,
-            port_max=self.port_max,
-            any_port=self.any_port,
-        )
-        environment[VARIABLE] = settings.to_json()
+        resources = plain_table(read_traits(self, ResourceSettings))
+        environment[VARIABLE] = json.dumps({"resources": resources, **self.session_settings})
         if self.certificates_dir:
             environment[AUTHORITY_VARIABLE] = read_authority(Path(self.certificates_dir))
         # The launcher refuses a value that is not a text.

@@ -17,6 +17,8 @@ from spawner.session.extension_policy import (
     decide_limit,
 )
 from spawner.session.session import job_comment
+from spawner.settings.tables import ExtensionSettings
+from spawner.settings.traits import read_traits
 
 if TYPE_CHECKING:
     from spawner.spawner import SlurmGPUSpawner
@@ -34,11 +36,12 @@ _NOT_FOUND = (
 
 def make_policy(traits: SiteTraits) -> ExtensionPolicy:
     """Return the site's extension policy from the operator's settings."""
+    extension = read_traits(traits, ExtensionSettings)
     return ExtensionPolicy(
-        step_s=traits.extension_s,
-        most_s=traits.max_extended_s,
-        most_times=traits.max_extensions,
-        is_allowed_while_others_wait=traits.extend_while_others_wait,
+        step_s=extension.step_s,
+        most_s=extension.most_s,
+        most_times=extension.most_times,
+        is_allowed_while_others_wait=extension.while_others_wait,
     )
 
 

@@ -23,6 +23,8 @@ from spawner.session.database import SpawnerDatabase
 from spawner.session.job_plan import make_plan
 from spawner.session.session import job_comment
 from spawner.session.spawn_error import StartFailedError
+from spawner.settings.tables import ResourceSettings
+from spawner.settings.traits import read_traits
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.job_script import JobPlan
 from spawner.slurm.reservations import Reservation
@@ -55,9 +57,7 @@ class OptionsMixin(SiteTraits, SlurmSpawner):
     @property
     def shape(self) -> ResourcesPerGpu:
         """The site's rule for cores and memory per GPU."""
-        return ResourcesPerGpu(
-            cores_per_gpu=self.cores_per_gpu, memory_mib_per_gpu=self.memory_mib_per_gpu
-        )
+        return read_traits(self, ResourceSettings).per_gpu
 
     @property
     def most_gpus(self) -> int | None:

@@ -33,11 +33,11 @@ _PER_GPU = "for each GPU of the session"
 _BY_JOB = Instead(note="Slurm gives the job its cores and memory, and holds it to them")
 UNUSED = {
     "req_memory": Instead(
-        trait="memory_mib_per_gpu", key="memory_per_gpu_gib of [resources]", note=_PER_GPU
+        trait="memory_per_gpu_gib", key="memory_per_gpu_gib of [resources]", note=_PER_GPU
     ),
     "req_nprocs": Instead(trait="cores_per_gpu", key="cores_per_gpu of [resources]", note=_PER_GPU),
     "req_runtime": Instead(
-        trait="default_walltime_s and max_walltime_s",
+        trait="session_hours and max_session_hours",
         key="session_hours of [resources]",
         note="users choose how long",
     ),

@@ -24,7 +24,8 @@ from spawner.own_config import (
     reading_sentence,
     without_sentence,
 )
-from spawner.session_settings import read_settings
+from spawner.session_settings import EXTENSIONS, read_told, told_tables
+from spawner.settings.tables import TerminalSettings
 
 # The number of the open socket, for a server that begins again in the same process.
 _SOCKET = "PORTAL_SERVER_SOCKET"
@@ -89,7 +90,7 @@ def prepare_server(sock: socket.socket) -> Callable[[], None]:
             super().find_server_extensions()
             # A file in the user's home could say otherwise.
             found: dict[str, bool] = self.jpserver_extensions  # type: ignore[has-type]
-            self.jpserver_extensions = read_settings(os.environ).decide_extensions(found)
+            self.jpserver_extensions = found | told_tables(os.environ).get(EXTENSIONS, {})
 
         def _find_http_port(self) -> None:
             """Keep the port that is taken; Jupyter would look for a free one."""
@@ -113,7 +114,7 @@ def prepare_server(sock: socket.socket) -> Callable[[], None]:
         def init_configurables(self) -> None:
             # After the user's own files.
             self.update_config(Config(SERVER_CONFIG))
-            if read_settings(os.environ).forbids_terminals:
+            if not read_told(os.environ, TerminalSettings, "terminals").enabled:
                 self.update_config(Config({"ServerApp": {"terminals_enabled": False}}))
             super().init_configurables()
 

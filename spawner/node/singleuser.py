@@ -21,7 +21,8 @@ from spawner.errors import SettingsError
 from spawner.node.log_keeper import limit_log
 from spawner.node.port_report import Reporter, ReportError
 from spawner.node.session_server import prepare_server, take_socket
-from spawner.session_settings import read_settings
+from spawner.session_settings import read_told
+from spawner.settings.tables import ResourceSettings
 from spawner.taken_ports import NEXT_STEP, TAKES_ANOTHER, describe_taken
 
 _MIB = 1024 * 1024
@@ -33,12 +34,12 @@ def main() -> None:
     _log_to_stderr()
     logging.getLogger("tornado.general").addFilter(is_worth_logging)
     try:
-        settings = read_settings(os.environ)
+        resources = read_told(os.environ, ResourceSettings, "resources")
     except SettingsError as error:
         log.error("%s", error)
         sys.exit(1)
     # Before anything is loaded that may print much.
-    limit_log(settings.log_mib * _MIB)
+    limit_log(resources.log_mib * _MIB)
     # The warning of sbatch's --signal may come before the server handles it; by default it kills.
     signal.signal(signal.SIGUSR1, lambda *_: log.info("The time limit is near"))
     environment = os.environ
@@ -47,7 +48,7 @@ def main() -> None:
         prepare_server(taken)()
         return
     address = find_address(environment)
-    sock = take_port(environment, address)
+    sock = take_port(resources, address)
     port = sock.getsockname()[1]
     log.info("Listening on %s port %d", address, port)
     certificate = load_identity(environment, address) if AUTHORITY_VARIABLE in environment else ""
@@ -91,17 +92,13 @@ def find_address(environment: Mapping[str, str]) -> str:
         return str(probe.getsockname()[0])
 
 
-def take_port(environment: Mapping[str, str], address: str) -> socket.socket:
+def take_port(site: ResourceSettings, address: str) -> socket.socket:
     """Return a socket that listens on `address` only, in the site's range of ports.
 
     The program ends if no port is free.
-
-    Raises:
-        SettingsError: If what the hub says cannot be read.
     """
-    settings = read_settings(environment)
     try:
-        return bind_port(address, settings.port_min, settings.port_max, any_port=settings.any_port)
+        return bind_port(address, site.port_min, site.port_max, any_port=site.any_port)
     except PortsTakenError as error:
         log.error("%s %s", error, NEXT_STEP)
         sys.exit(1)

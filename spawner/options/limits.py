@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 
-from spawner.defaults import DEFAULTS
 from spawner.errors import SettingsError
+from spawner.settings.tables import ResourceSettings
 from spawner.slurm.associations import AssociationLimits
+
+_SITE = ResourceSettings()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +29,8 @@ class Limits:
     """
 
     max_gpus: int | None = None
-    default_walltime_s: int = DEFAULTS.default_walltime_s
-    max_walltime_s: int = DEFAULTS.max_walltime_s
+    default_walltime_s: int = _SITE.walltime_s
+    max_walltime_s: int = _SITE.max_walltime_s
     min_gpus: int = 1
     partitions: tuple[str, ...] = ()
     gpu_types: tuple[str, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dsportal.amounts import count, format_duration
 from dsportal.slurm.errors import OptionsError
@@ -13,6 +13,8 @@ from spawner.options.job_options import JobOptions, most_gpus
 from spawner.options.limits import Limits
 from spawner.options.option_table import plain_options
 from spawner.options.traits import SiteTraits, SpawnerTraits
+from spawner.settings.tables import ChoiceSettings, RescueSettings, ResourceSettings
+from spawner.settings.traits import read_traits
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.gres import SHARD
 from spawner.slurm.nodes import Node
@@ -101,15 +103,16 @@ class Request:
         Raises:
             OptionsError: If the site offers no such sessions.
         """
-        if not traits.rescue_walltime_s:
+        rescue = read_traits(traits, RescueSettings)
+        if not rescue.rescue_hours:
             raise OptionsError("This site offers no rescue sessions. Ask the administrators.")
         return cls(
             options=options,
             resources=Resources(
-                n_gpus=0, n_cores=traits.rescue_cores, memory_mib=traits.rescue_memory_mib
+                n_gpus=0, n_cores=rescue.rescue_cores, memory_mib=rescue.rescue_memory_mib
             ),
             partition=partition,
-            walltime_s=traits.rescue_walltime_s,
+            walltime_s=rescue.rescue_walltime_s,
         )
 
 
@@ -124,14 +127,16 @@ def read_limits(traits: SpawnerTraits, groups: Iterable[str] = (), *, user: str 
     Raises:
         SettingsError: If `group_limits` or `user_limits` is wrong.
     """
+    resources, choices = read_traits(traits, ResourceSettings), read_traits(traits, ChoiceSettings)
     limits = Limits(
-        max_gpus=traits.max_gpus,
-        min_gpus=0 if traits.allow_cpu_only else 1,
-        default_walltime_s=traits.default_walltime_s,
-        max_walltime_s=traits.max_walltime_s,
+        # 0 is "not set", since TOML has no null.
+        max_gpus=choices.max_gpus or None,
+        min_gpus=0 if choices.allow_cpu_only else 1,
+        default_walltime_s=resources.walltime_s,
+        max_walltime_s=resources.max_walltime_s,
         partitions=tuple(traits.partitions or [traits.req_partition] * bool(traits.req_partition)),
-        gpu_types=tuple(traits.gpu_types),
-        listed={key: tuple(getattr(traits, one.listed_in)) for key, one in plain_options()},
+        gpu_types=choices.gpu_types,
+        listed={key: getattr(choices, one.listed_in) for key, one in plain_options()},
     )
     if user in traits.user_limits:
         return limits.for_groups([user], traits.user_limits)
@@ -169,9 +174,11 @@ def resources_per_gpu(
             f"partition_shapes of {partition!r} has the keys {', '.join(sorted(own))}. "
             "Use cores_per_gpu and memory_mib_per_gpu."
         )
-    shape = ResourcesPerGpu(
-        cores_per_gpu=int(own.get("cores_per_gpu", traits.cores_per_gpu)),
-        memory_mib_per_gpu=int(own.get("memory_mib_per_gpu", traits.memory_mib_per_gpu)),
+    shape = read_traits(traits, ResourceSettings).per_gpu
+    shape = replace(
+        shape,
+        cores_per_gpu=int(own.get("cores_per_gpu", shape.cores_per_gpu)),
+        memory_mib_per_gpu=int(own.get("memory_mib_per_gpu", shape.memory_mib_per_gpu)),
     )
     # Sessions share the GPU, so the node's cores cannot be divided by its number of GPUs.
     if gpu_type == SHARD:

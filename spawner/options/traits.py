@@ -1,154 +1,43 @@
-"""The settings of `SlurmGPUSpawner` that an operator can change, those of `choice_traits` too."""
+"""The settings of `SlurmGPUSpawner` that an operator can change."""
 
 from __future__ import annotations
 
-from traitlets import Bool, Callable, Float, Instance, Integer, List, Unicode
+from traitlets import Callable, Dict, Float, HasTraits, Instance, Integer, List, Unicode
 
 from spawner.client.preflight import Preflight
-from spawner.defaults import DEFAULTS, SERVER_PROGRAM
-from spawner.options.choice_traits import ChoiceTraits
-from spawner.session_settings import SessionSettings
+from spawner.installed_paths import EXTENDER, LAUNCHER, SERVER_ENVIRONMENT, SERVER_PROGRAM
+from spawner.settings.tables import WITH_TRAITS
+from spawner.settings.traits import traits_of
 
 # JupyterHub has no value for a start without a limit.
 SECONDS_IN_TEN_YEARS = 10 * 366 * 86_400
 
 
-class SiteTraits(ChoiceTraits):
-    """The operator's settings, with units in their names."""
+class SiteTraits(HasTraits):
+    """The operator's settings, with units in their names: those of the tables, and these."""
 
-    launcher_argv = List(
+    # One for each key of a table; `read_traits` gives the table back.
+    vars().update(traits_of(*WITH_TRAITS))
+
+    partitions = List(
         Unicode(),
-        [DEFAULTS.launcher],
-        help="The launcher, exactly as the sudoers file names it.",
+        help="""Partitions that users may choose from; a session that names none goes to the first
+        that can hold it. Empty: `req_partition`, or else Slurm's default, and no choice.""",
     ).tag(config=True)
 
-    sudo_argv = List(
-        Unicode(),
-        # -n: nobody could type a password. -H: the user's home, not the hub's.
-        ["sudo", "-n", "-H", "-u"],
-        help="Words in front of the user's name and the launcher.",
+    partition_shapes = Dict(
+        help="""Partitions with a rule of their own: for each name a dictionary with
+        "cores_per_gpu" and "memory_mib_per_gpu", either or both.""",
     ).tag(config=True)
 
-    server_argv = List(
-        Unicode(),
-        [f"{DEFAULTS.server_environment}/{SERVER_PROGRAM}"],
-        help="Program of the notebook server on the nodes, with its arguments.",
+    group_limits = Dict(
+        help="""Lower limits for groups of users: for each group a dictionary with some of
+        "max_gpus", "max_hours" and "partitions". Of several groups the most generous counts.""",
     ).tag(config=True)
 
-    certificates_dir = Unicode(
-        "",
-        help="""Folder of the hub's certificates, which `dsportal run proxy` makes. Empty: sessions
-        use plain HTTP.""",
-    ).tag(config=True)
-
-    port_min = Integer(
-        DEFAULTS.port_min,
-        min=1024,
-        max=65535,
-        help="Lowest port that a notebook server may choose.",
-    ).tag(config=True)
-
-    port_max = Integer(
-        DEFAULTS.port_max,
-        min=1024,
-        max=65535,
-        help="Highest port that a notebook server may choose.",
-    ).tag(config=True)
-
-    any_port = Bool(
-        DEFAULTS.any_port,
-        help="""Whether a notebook server takes any other port if none from port_min to port_max
-        is free on its node.""",
-    ).tag(config=True)
-
-    running_start_timeout_s = Integer(
-        DEFAULTS.running_start_timeout_s,
-        min=1,
-        help="""Seconds from the moment the job runs until its server has to answer. Time in the
-        queue does not count, and has no limit.""",
-    ).tag(config=True)
-
-    warning_s = Integer(
-        DEFAULTS.warning_s,
-        min=0,
-        max=65535,
-        help="Seconds before the time limit at which Slurm warns the session; 0 for never.",
-    ).tag(config=True)
-
-    watch_waiting_s = Float(
-        DEFAULTS.watch_waiting_s,
-        min=0.5,
-        help="Seconds between two queries to Slurm while a session waits or starts.",
-    ).tag(config=True)
-
-    watch_running_s = Float(
-        DEFAULTS.watch_running_s, min=1.0, help="Seconds between two queries to Slurm otherwise."
-    ).tag(config=True)
-
-    absent_s = Float(
-        DEFAULTS.absent_s,
-        min=1.0,
-        help="""Seconds after which a job that squeue does not show counts as over if there is no
-        accounting, or accounting does not know it either.""",
-    ).tag(config=True)
-
-    orphan_interval_s = Float(
-        DEFAULTS.orphan_interval_s,
-        min=1.0,
-        help="Seconds between two searches for jobs of this hub that no session knows.",
-    ).tag(config=True)
-
-    orphan_after_s = Float(
-        DEFAULTS.orphan_after_s,
-        min=0.0,
-        help="Seconds that such a job may run on before it is cancelled.",
-    ).tag(config=True)
-
-    slurm_timeout_s = Float(
-        DEFAULTS.slurm_timeout_s, min=1.0, help="Seconds after which a query to Slurm is abandoned."
-    ).tag(config=True)
-
-    catalog_age_s = Float(
-        DEFAULTS.catalog_age_s,
-        min=0.0,
-        help="""Seconds for which the output of sinfo is reused. While many users ask, up to six
-        times as long, unless a session begins or ends.""",
-    ).tag(config=True)
-
-    forecasts_per_minute = Integer(
-        DEFAULTS.forecasts_per_minute,
-        min=0,
-        help="""Most queries to Slurm per minute about when a session would start
-        (sbatch --test-only), over all users. 0: the form shows only what is free.""",
-    ).tag(config=True)
-
-    forecast_age_s = Float(
-        DEFAULTS.forecast_age_s,
-        min=1.0,
-        help="""Seconds for which a forecast of a start is reused. While many users ask, up to three
-        times as long.""",
-    ).tag(config=True)
-
-    associations_age_s = Float(
-        DEFAULTS.associations_age_s,
-        min=1.0,
-        help="Seconds for which accounts and limits from sacctmgr are reused.",
-    ).tag(config=True)
-
-    usage_age_s = Float(
-        DEFAULTS.usage_age_s,
-        min=1.0,
-        help="Seconds for which what accounting says of a user is reused.",
-    ).tag(config=True)
-
-    storage_age_s = Float(
-        DEFAULTS.storage_age_s,
-        min=1.0,
-        help="Seconds for which the state of a user's folders is reused.",
-    ).tag(config=True)
-
-    forecast_path = Unicode(
-        help="File in which forecasts and actual starts are kept. Empty: until the hub restarts."
+    user_limits = Dict(
+        help="""Lower limits for single users, by name, as in `group_limits`. For such a user they
+        count in place of those of groups.""",
     ).tag(config=True)
 
     preflight = Instance(
@@ -157,15 +46,8 @@ class SiteTraits(ChoiceTraits):
         help="Checks of home, shared storage and notebook server before a job is submitted.",
     ).tag(config=True)
 
-    session_settings = Instance(
-        SessionSettings,
-        (),
-        help="Settings of the programs in a session; ports are those of `port_min` and so on.",
-    ).tag(config=True)
-
-    simulated_gpus = Bool(
-        DEFAULTS.simulated_gpus,
-        help="The GPUs are simulated: Slurm allocates them, but they compute nothing.",
+    session_settings = Dict(
+        help="Tables of settings for the programs in a session, besides those of the traits.",
     ).tag(config=True)
 
     session_notices = Callable(
@@ -174,14 +56,64 @@ class SiteTraits(ChoiceTraits):
         "of a maintenance.",
     ).tag(config=True)
 
-    extender_argv = List(
-        Unicode(),
-        [DEFAULTS.extender],
-        help="The program that lengthens a time limit, exactly as the sudoers file names it.",
+    certificates_dir = Unicode(
+        "",
+        help="""Folder of the hub's certificates, which `dsportal run proxy` makes. Empty: sessions
+        use plain HTTP.""",
     ).tag(config=True)
 
-    slurm_user = Unicode(
-        DEFAULTS.slurm_user, help="Slurm's own account, SlurmUser in slurm.conf, as whom it is run."
+    forecast_path = Unicode(
+        help="File in which forecasts and actual starts are kept. Empty: until the hub restarts."
+    ).tag(config=True)
+
+    server_argv = List(
+        Unicode(),
+        [f"{SERVER_ENVIRONMENT}/{SERVER_PROGRAM}"],
+        help="Program of the notebook server on the nodes, with its arguments.",
+    ).tag(config=True)
+
+    absent_s = Float(
+        60.0,
+        min=1.0,
+        help="""Seconds after which a job that squeue does not show counts as over if there is no
+        accounting, or accounting does not know it either.""",
+    ).tag(config=True)
+
+    orphan_interval_s = Float(
+        300.0,
+        min=1.0,
+        help="Seconds between two searches for jobs of this hub that no session knows.",
+    ).tag(config=True)
+
+    orphan_after_s = Float(
+        120.0, min=0.0, help="Seconds that such a job may run on before it is cancelled."
+    ).tag(config=True)
+
+    catalog_age_s = Float(
+        5.0,
+        min=0.0,
+        help="""Seconds for which the output of sinfo is reused. While many users ask, up to six
+        times as long, unless a session begins or ends.""",
+    ).tag(config=True)
+
+    forecast_age_s = Float(
+        60.0,
+        min=1.0,
+        help="""Seconds for which a forecast of a start is reused. While many users ask, up to three
+        times as long.""",
+    ).tag(config=True)
+
+    associations_age_s = Float(
+        300.0, min=1.0, help="Seconds for which accounts and limits from sacctmgr are reused."
+    ).tag(config=True)
+
+    # sacct took 0.1 s, the slowest of the queries (Slurm 22.05), and its database serves the site.
+    usage_age_s = Float(
+        300.0, min=1.0, help="Seconds for which what accounting says of a user is reused."
+    ).tag(config=True)
+
+    storage_age_s = Float(
+        300.0, min=1.0, help="Seconds for which the state of a user's folders is reused."
     ).tag(config=True)
 
     # Not a setting: time in the queue would count, and the hub would cancel waiting jobs.
@@ -191,20 +123,37 @@ class SiteTraits(ChoiceTraits):
     )
 
     http_timeout = Integer(
-        DEFAULTS.http_timeout_s, help="Seconds within which a running server has to answer the hub."
+        120, help="Seconds within which a running server has to answer the hub."
     ).tag(config=True)
 
     poll_interval = Integer(
-        DEFAULTS.poll_interval_s,
+        60,
         help="""Seconds between JupyterHub's own polls of a server. The watcher reports ends itself,
         so these polls cost nothing and find nothing new.""",
     ).tag(config=True)
+
+    default_url = Unicode("/lab", help="Page on which users land.").tag(config=True)
 
     env_keep = List(Unicode(), help="Variables of the hub's own environment that servers get.").tag(
         config=True
     )
 
-    default_url = Unicode(DEFAULTS.default_url, help="Page on which users land.").tag(config=True)
+    launcher_argv = List(
+        Unicode(), [LAUNCHER], help="The launcher, exactly as the sudoers file names it."
+    ).tag(config=True)
+
+    extender_argv = List(
+        Unicode(),
+        [EXTENDER],
+        help="The program that lengthens a time limit, exactly as the sudoers file names it.",
+    ).tag(config=True)
+
+    sudo_argv = List(
+        Unicode(),
+        # -n: nobody could type a password. -H: the user's home, not the hub's.
+        ["sudo", "-n", "-H", "-u"],
+        help="Words in front of the user's name and the launcher.",
+    ).tag(config=True)
 
 
 class SpawnerTraits(SiteTraits):
@@ -213,3 +162,10 @@ class SpawnerTraits(SiteTraits):
     req_account: str
     req_partition: str
     req_qos: str
+
+
+# What the portal makes from several keys; the others without a key are in the reference.
+COMPOSED = (
+    *("partitions", "partition_shapes", "group_limits", "user_limits", "preflight"),
+    *("session_settings", "session_notices", "certificates_dir", "forecast_path", "server_argv"),
+)

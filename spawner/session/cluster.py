@@ -23,6 +23,8 @@ from spawner.metrics import show_sessions
 from spawner.session.orphans import OrphanSearch
 from spawner.session.session import identify_hub
 from spawner.session.start_line import StartLine
+from spawner.settings.tables import ForecastSettings, SlurmSettings
+from spawner.settings.traits import read_traits
 from spawner.slurm.associations import Associations
 from spawner.slurm.gpus_in_use import GpusInUse
 from spawner.slurm.job_script import build_job
@@ -71,17 +73,18 @@ class Cluster:
         known_marks: Callable[[], set[str]],
         log: logging.Logger,
     ) -> None:
+        slurm = read_traits(traits, SlurmSettings)
         self.hub = hub
         self.slurm = Slurm(
             launcher_argv=traits.launcher_argv,
             sudo_argv=traits.sudo_argv,
-            timeout_s=traits.slurm_timeout_s,
+            timeout_s=slurm.timeout_s,
         )
         self.watcher = Watcher(
             self.slurm.list_jobs,
             self.slurm.accounting.read_ends,
-            waiting_s=traits.watch_waiting_s,
-            running_s=traits.watch_running_s,
+            waiting_s=slurm.watch_waiting_s,
+            running_s=slurm.watch_running_s,
             absent_s=traits.absent_s,
             sees_all=self._sees_all,
             log=log,
@@ -101,7 +104,7 @@ class Cluster:
             self._ask_forecast,
             clock=time.monotonic,
             now=lambda: datetime.now().astimezone(),
-            asks_per_minute=traits.forecasts_per_minute,
+            asks_per_minute=read_traits(traits, ForecastSettings).asks_per_minute,
             fresh_s=traits.forecast_age_s,
         )
         self.forecasts = ForecastFile(

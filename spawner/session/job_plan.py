@@ -39,7 +39,7 @@ def make_plan(spawner: Any, request: Request, *, job_name: str, comment: str) ->
             if (name := options.name(key) or getattr(spawner, f"req_{key}", ""))
         ),
         # A warning at the very start would warn of nothing.
-        warning_s=spawner.warning_s if spawner.warning_s < request.walltime_s else 0,
+        warning_s=spawner.slurm_warning_s if spawner.slurm_warning_s < request.walltime_s else 0,
         prologue=spawner.req_prologue,
         epilogue=spawner.req_epilogue,
         extra_options=parse_extra_options(spawner.req_options),

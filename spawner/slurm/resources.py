@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dsportal.slurm.errors import OptionsError
-from spawner.defaults import DEFAULTS
 from spawner.errors import SettingsError
 
 
@@ -34,8 +33,8 @@ class ResourcesPerGpu:
         reason: Why these are less than the site's rule; empty if they are the rule.
     """
 
-    cores_per_gpu: int = DEFAULTS.cores_per_gpu
-    memory_mib_per_gpu: int = DEFAULTS.memory_mib_per_gpu
+    cores_per_gpu: int
+    memory_mib_per_gpu: int
     reason: str = ""
 
     def __post_init__(self) -> None:

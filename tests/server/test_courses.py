@@ -40,7 +40,7 @@ def server(
 ) -> Iterator[NotebookServer]:
     hosts = [urlsplit(git_server.url).netloc]
     environ = {
-        "PORTAL_SETTINGS": json.dumps({"git": True, "course_hosts": hosts}),
+        "PORTAL_SETTINGS": json.dumps({"git": {"enabled": True, "course_hosts": hosts}}),
         "GIT_SSL_CAINFO": str(git_server.certificate),
     }
     folder = tmp_path_factory.mktemp("courses")

@@ -83,7 +83,7 @@ def server(
         "JUPYTER_NO_CONFIG": "1",
         "MODULESHOME": str(init.parents[1]),
         "MODULEPATH": str(folder / "modules"),
-        "PORTAL_SETTINGS": json.dumps({"environments_file": str(registry)}),
+        "PORTAL_SETTINGS": json.dumps({"environments": {"registry": str(registry)}}),
         "CUDA_VISIBLE_DEVICES": "0,2",
     }
     server = NotebookServer(folder, tensorboard_python, environ=environ)

@@ -53,7 +53,7 @@ def server(
     environ = {
         "MODULESHOME": str(MODULES.parents[1]),
         "MODULEPATH": str(folder / "modules"),
-        "PORTAL_SETTINGS": json.dumps({"environments_file": str(registry)}),
+        "PORTAL_SETTINGS": json.dumps({"environments": {"registry": str(registry)}}),
     }
     server = start_server(folder, tensorboard_python, KERNELS, **environ)
     yield server

@@ -61,7 +61,7 @@ def running_server(tensorboard_python: Path) -> Iterator[NotebookServer]:
     with tempfile.TemporaryDirectory(prefix="dsp-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         folder.chmod(0o755)
-        environ = {"PORTAL_SETTINGS": json.dumps({"git": True})}
+        environ = {"PORTAL_SETTINGS": json.dumps({"git": {"enabled": True}})}
         server = start_jupyterlab(folder, tensorboard_python, SERVER_PYTHON, environ, USER)
         yield server
         server.stop()

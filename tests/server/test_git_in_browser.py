@@ -32,7 +32,7 @@ def has_git(request: pytest.FixtureRequest) -> bool:
 
 @pytest.fixture
 def server(tmp_path: Path, tensorboard_python: Path, has_git: bool) -> Iterator[NotebookServer]:
-    environ = {"PORTAL_SETTINGS": json.dumps({"git": has_git})}
+    environ = {"PORTAL_SETTINGS": json.dumps({"git": {"enabled": has_git}})}
     server = start_jupyterlab(tmp_path, tensorboard_python, SERVER_PYTHON, environ)
     yield server
     server.stop()

@@ -51,7 +51,7 @@ def server(tensorboard_python: Path) -> Iterator[NotebookServer]:
             "CUDA_VISIBLE_DEVICES": "0,2",
             "TMPDIR": str(folder / "tmp"),
             # In a checkout the package is a link to its neighbours.
-            "PORTAL_SETTINGS": json.dumps({"image_binds": [str(CHECKOUT)]}),
+            "PORTAL_SETTINGS": json.dumps({"environments": {"image_binds": [str(CHECKOUT)]}}),
         }
         user_id = pwd.getpwnam("nobody").pw_uid
         server = NotebookServer(folder, tensorboard_python, environ=environ, user_id=user_id)

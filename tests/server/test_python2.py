@@ -39,7 +39,7 @@ def server(
     registry.write_text(REGISTRY)
     environ = {
         "JUPYTER_NO_CONFIG": "1",
-        "PORTAL_SETTINGS": json.dumps({"environments_file": str(registry)}),
+        "PORTAL_SETTINGS": json.dumps({"environments": {"registry": str(registry)}}),
     }
     server = NotebookServer(folder, tensorboard_python, environ=environ)
     # Files of a user do not take the place of packages.

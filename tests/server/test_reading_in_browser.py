@@ -40,7 +40,9 @@ def start_server(folder: Path, tensorboard_python: Path) -> NotebookServer:
     if not os.access(SERVER_PYTHON, os.X_OK):
         pytest.skip(f"{SERVER_PYTHON} is not there; deploy/environments/build makes it")
     environ = {
-        "PORTAL_SETTINGS": json.dumps({"is_shareable": True, "saves_output": True}),
+        "PORTAL_SETTINGS": json.dumps(
+            {"sharing": {"enabled": True}, "notebooks": {"save_output": True}}
+        ),
         "JUPYTER_SERVER_ALLOW_UNAUTHENTICATED_ACCESS": "false",
     }
     return start_jupyterlab(folder, tensorboard_python, SERVER_PYTHON, environ=environ)

@@ -42,12 +42,12 @@ def start(
 ) -> NotebookServer:
     if not os.access(SERVER_PYTHON, os.X_OK):
         pytest.skip(f"{SERVER_PYTHON} is not there; deploy/environments/build makes it")
-    told = {"s3_region": "us-east-1", "previews": True, **settings}
+    tables = {"files": {"previews": True}, "s3": settings}
     return NotebookServer(
         folder,
         tensorboard_python,
         argv=(str(SERVER_PYTHON), "-m", "jupyter_server"),
-        environ={"JUPYTER_NO_CONFIG": "1", "PORTAL_SETTINGS": json.dumps(told)},
+        environ={"JUPYTER_NO_CONFIG": "1", "PORTAL_SETTINGS": json.dumps(tables)},
         user_id=user_id,
     )
 
@@ -56,7 +56,7 @@ def start(
 def server(
     s3: S3Server, tmp_path_factory: pytest.TempPathFactory, tensorboard_python: Path
 ) -> Iterator[NotebookServer]:
-    server = start(tmp_path_factory.mktemp("s3"), tensorboard_python, s3_endpoint=s3.url)
+    server = start(tmp_path_factory.mktemp("s3"), tensorboard_python, endpoint=s3.url)
     yield server
     server.stop()
 
@@ -289,7 +289,7 @@ def test_no_path_leads_elsewhere(ada: NotebookServer, path: str) -> None:
 
 
 def test_an_endpoint_that_does_not_answer_is_told(tmp_path: Path, tensorboard_python: Path) -> None:
-    server = start(tmp_path, tensorboard_python, s3_endpoint="http://127.0.0.1:9")
+    server = start(tmp_path, tensorboard_python, endpoint="http://127.0.0.1:9")
     try:
         refused = enter(server, "any", "any")
         assert refused.status_code == 502
@@ -312,7 +312,7 @@ def test_only_the_buckets_of_the_settings_are_shown(
     s3: S3Server, tmp_path: Path, tensorboard_python: Path
 ) -> None:
     s3.ask("ada", "create_bucket", Bucket="private")
-    server = start(tmp_path, tensorboard_python, s3_endpoint=s3.url, s3_buckets=["lab"])
+    server = start(tmp_path, tensorboard_python, endpoint=s3.url, s3_buckets=["lab"])
     try:
         enter(server, *s3.keys["ada"]).raise_for_status()
         assert [one["name"] for one in ask(server, "GET", "contents").json()["content"]] == ["lab"]

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from portal.server.s3.environment import offer_s3
-from spawner.session_settings import SessionSettings
 from tests.hub.private_slapd import Authority
 from tests.server.test_s3 import ask, enter, start
 from tests.support.s3_server import PYTHON as MOTO_PYTHON
 from tests.support.s3_server import S3Server
+from tests.support.told import tables
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def test_a_certificate_of_the_sites_own_authority_is_trusted_where_the_settings_
     tls: tuple[S3Server, Authority], tmp_path: Path, tensorboard_python: Path
 ) -> None:
     s3, authority = tls
-    settings = {"s3_endpoint": s3.tls_url, "s3_ca_bundle": str(authority.certificate)}
+    settings = {"endpoint": s3.tls_url, "ca_bundle": str(authority.certificate)}
     server = start(tmp_path, tensorboard_python, **settings)
     try:
         enter(server, *s3.keys["ada"]).raise_for_status()
@@ -49,7 +49,7 @@ def test_a_store_that_cannot_prove_who_it_is_gets_no_keys_and_the_setting_is_nam
     bundles = {"usual": "", "missing": str(tmp_path / "gone.pem")}
     if bundle == "other":
         bundles["other"] = str(Authority.create(tmp_path / "other").certificate)
-    told = {"s3_endpoint": s3.tls_url, "s3_ca_bundle": bundles[bundle]}
+    told = {"endpoint": s3.tls_url, "ca_bundle": bundles[bundle]}
     server = start(tmp_path / "session", tensorboard_python, **told)
     try:
         refused = enter(server, *s3.keys["ada"])
@@ -74,10 +74,10 @@ def test_boto3_finds_the_store_by_itself_with_the_keys_of_the_file(
         f"[default]\naws_access_key_id = {access_key}\naws_secret_access_key = {secret_key}\n"
     )
     environ = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
-    told = {"s3_endpoint": s3.url}
+    told = {"endpoint": s3.url}
     if with_tls:
-        told = {"s3_endpoint": s3.tls_url, "s3_ca_bundle": str(authority.certificate)}
-    offer_s3(environ, SessionSettings(**told, s3_region="us-east-1"))
+        told = {"endpoint": s3.tls_url, "ca_bundle": str(authority.certificate)}
+    offer_s3(environ, tables(s3=told))
     # The cell of docs/use/s3.md.
     cell = 'import boto3; boto3.client("s3").download_file("lab", "digits.npz", "digits.npz")'
 

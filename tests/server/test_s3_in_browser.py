@@ -52,7 +52,7 @@ def server(
 ) -> Iterator[NotebookServer]:
     if not os.access(SERVER_PYTHON, os.X_OK):
         pytest.skip(f"{SERVER_PYTHON} is not there; deploy/environments/build makes it")
-    settings = {"s3_endpoint": s3.url, "s3_region": "us-east-1", "resumable_uploads": True}
+    settings = {"s3": {"endpoint": s3.url}, "files": {"resumable_uploads": True}}
     settings |= {"previews": True}
     environ = {"PORTAL_SETTINGS": json.dumps(settings)}
     folder = tmp_path_factory.mktemp("s3")

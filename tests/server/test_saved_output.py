@@ -24,7 +24,7 @@ time.sleep(600)"""
 
 @pytest.fixture
 def server(tmp_path: Path, tensorboard_python: Path) -> Iterator[NotebookServer]:
-    told = json.dumps({"saves_output": True})
+    told = json.dumps({"notebooks": {"save_output": True}})
     server = NotebookServer(
         tmp_path,
         tensorboard_python,

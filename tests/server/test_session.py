@@ -17,6 +17,7 @@ import requests
 from tests.support.eventually import eventually
 from tests.support.kernels import run_cell
 from tests.support.notebook_server import NotebookServer
+from tests.support.told import told
 
 REFUSAL = "This site allows 8 hours in all."
 
@@ -86,7 +87,7 @@ def server(
     environment = {
         "JUPYTER_NO_CONFIG": "1",
         "JUPYTERHUB_API_URL": f"http://127.0.0.1:{hub.server_port}/hub/api",
-        "PORTAL_SETTINGS": '{"warnings_s": [1800, 900, 300], "meter_interval_s": 0.5}',
+        **told(clock={"warnings_minutes": [30, 15, 5]}, meter={"interval_s": 0.5}),
         "PORTAL_GPUS_SIMULATED": "1",
         "PORTAL_N_GPUS": "2",
         "SLURM_CPUS_ON_NODE": "16",

@@ -63,7 +63,7 @@ def server(
         tensorboard_python,
         SERVER_PYTHON,
         {
-            "PORTAL_SETTINGS": json.dumps({"environments_file": str(registry)}),
+            "PORTAL_SETTINGS": json.dumps({"environments": {"registry": str(registry)}}),
             "PORTAL_TEMPLATES_DIR": str(folder / "templates"),
         },
     )

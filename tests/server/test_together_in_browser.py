@@ -38,7 +38,7 @@ def server(
 ) -> Iterator[NotebookServer]:
     if not os.access(SERVER_PYTHON, os.X_OK):
         pytest.skip(f"{SERVER_PYTHON} is not there; deploy/environments/build makes it")
-    told = json.dumps({"is_shareable": True, "saves_output": True})
+    told = json.dumps({"sharing": {"enabled": True}, "notebooks": {"save_output": True}})
     folder = tmp_path_factory.mktemp("together")
     # The hub gives both to sessions; without the second one, a room is looked up before the login.
     environ = {

@@ -30,7 +30,7 @@ from tests.support.private_hub import ENVIRONMENTS
 MIB = 1024 * 1024
 SETTINGS = {
     "JUPYTER_NO_CONFIG": "1",
-    "PORTAL_SETTINGS": '{"resumable_uploads": true, "archives": true}',
+    "PORTAL_SETTINGS": '{"files": {"resumable_uploads": true, "archives": true}}',
 }
 # Not zeros, which a hole in a file would be, too.
 DATA = random.Random(1).randbytes(50 * MIB)
@@ -290,7 +290,7 @@ def test_both_can_be_turned_off(notebook_server: NotebookServer) -> None:
 def test_a_site_without_downloads_has_none_of_their_routes_and_buttons(
     tmp_path: Path, tensorboard_python: Path
 ) -> None:
-    settings = {"archives": True, "forbids_downloads": True}
+    settings = {"files": {"archives": True, "downloads": False}}
     server = NotebookServer(
         tmp_path,
         tensorboard_python,

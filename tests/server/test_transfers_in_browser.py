@@ -23,7 +23,8 @@ from tests.support.notebook_server import CHECKOUT, NotebookServer, start_jupyte
 
 SERVER_PYTHON = Path("/opt/data-scientist-portal/environments/server/bin/python")
 PICTURES_DIR = CHECKOUT / "tests" / "output" / "server"
-SETTINGS = {"PORTAL_SETTINGS": '{"resumable_uploads": true, "archives": true, "previews": true}'}
+FILES = '{"resumable_uploads": true, "archives": true, "previews": true}'
+SETTINGS = {"PORTAL_SETTINGS": f'{{"files": {FILES}}}'}
 UPLOADS = re.compile("/portal/api/uploads")
 DATA = random.Random(2).randbytes(50 * 1024 * 1024)
 N_BEFORE_LOSS = 5

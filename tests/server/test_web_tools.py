@@ -14,11 +14,11 @@ import pytest
 import requests
 
 from portal.server.web_tools.handlers import offered_tools
-from spawner.session_settings import SessionSettings, Tool
 from tests.support.eventually import eventually
 from tests.support.namespaces import users_can_make_network_namespaces
 from tests.support.notebook_server import NotebookServer, descendants, is_alive
 from tests.support.tensorboard_contract import listening_inodes, sockets_of
+from tests.support.told import tables
 
 USER, ANOTHER_USER = 12345, 65534
 ON_A_SOCKET = """
@@ -34,21 +34,19 @@ class Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer): pass
 os.umask(0o177)
 Server(sys.argv[1], Handler).serve_forever()
 """
-TOOLS = [
-    {
-        "name": "files",
+TOOLS = {
+    "files": {
         "title": "Files",
         "command": [
             *("/usr/bin/python3", "-m", "http.server", "--bind", "127.0.0.1"),
             *("--directory", "/usr/share/common-licenses", "{port}"),
         ],
     },
-    {
-        "name": "own",
+    "own": {
         "title": "",
         "command": ["/usr/bin/python3", "-c", ON_A_SOCKET, "{unix_socket}"],
     },
-]
+}
 needs_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can become two other users")
 
 
@@ -161,15 +159,15 @@ def test_tools_end_with_a_server_that_is_killed(
 
 
 def test_a_tool_that_is_not_on_this_node_is_not_offered() -> None:
-    absent = Tool(name="t", title="", command=("/opt/absent/tool", "{unix_socket}"))
+    absent = {"command": ["/opt/absent/tool", "{unix_socket}"]}
 
-    assert offered_tools(SessionSettings(tools=(absent,))) == ()
+    assert offered_tools(tables(tools={"t": absent})) == ()
 
 
 def test_braces_of_a_command_are_kept() -> None:
-    table = Tool(name="t", title="", command=(sys.executable, "{a}", "{unix_socket}"))
+    table = {"command": [sys.executable, "{a}", "{unix_socket}"]}
 
-    (tool,) = offered_tools(SessionSettings(tools=(table,)))
+    (tool,) = offered_tools(tables(tools={"t": table}))
 
     assert tool.title == "t"
     assert tool.argv()[-2:] == ["{{a}}", "{unix_socket}"]

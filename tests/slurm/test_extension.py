@@ -17,8 +17,8 @@ from tests.support.private_hub import PrivateHub
 from tests.support.put_back import put_back
 
 ONE_HOUR = {
-    "extension_s": 3600,
-    "max_extended_s": 4 * 3600,
+    "extension_hours": 1,
+    "max_extended_hours": 4,
     "max_extensions": 2,
     "catalog_age_s": 0.0,
 }
@@ -148,7 +148,7 @@ def test_a_site_that_extends_nothing_says_so(hub: PrivateHub, token: str) -> Non
 
 @pytest.mark.release
 def test_a_session_is_not_extended_beyond_the_sites_hours(hub: PrivateHub, token: str) -> None:
-    hub.start(**ONE_HOUR | {"max_extended_s": 2.5 * 3600})
+    hub.start(**ONE_HOUR | {"max_extended_hours": 2.5})
     wait_until_ready(hub)
 
     assert ask(hub, token).status_code == 200

@@ -16,6 +16,7 @@ import requests
 from portal.hub.session_environment import EXTENSIONS_OFF
 from tests.support.checkout import PYTHONPATH
 from tests.support.eventually import eventually
+from tests.support.told import told
 
 CHECKOUT = Path(__file__).parents[2]
 TOKEN = "for-these-tests"
@@ -45,8 +46,9 @@ class NotebookServer:
             for path in (folder, *folder.rglob("*")):
                 os.chown(path, user_id, user_id)
         environ = environ or {"JUPYTER_NO_CONFIG": "1"}
-        told = json.loads(environ.get("PORTAL_SETTINGS", "{}"))
-        settings = {"tensorboard_python": str(tensorboard_python), **told}
+        tables = json.loads(environ.get("PORTAL_SETTINGS", "{}"))
+        viewer = _environment_of(tensorboard_python, folder / "tensorboard")
+        tables["environments"] = {"tensorboard": str(viewer), **tables.get("environments", {})}
         environment = {
             "PATH": "/usr/bin:/bin",
             "HOME": str(self.root),
@@ -56,7 +58,7 @@ class NotebookServer:
             "PYTHONFAULTHANDLER": "1",
             "JUPYTERHUB_API_TOKEN": "secret-of-the-session",
             **environ,
-            "PORTAL_SETTINGS": json.dumps(settings),
+            **told(**tables),
         }
         command = [*argv, "--allow-root", "--no-browser", "--ServerApp.port=0"]
         decided = {**dict.fromkeys(EXTENSIONS_OFF, False), **dict.fromkeys(extensions, True)}
@@ -136,6 +138,15 @@ class NotebookServer:
             raise AssertionError(self.log_path.read_text()) from error
         finally:
             self.http.close()
+
+
+def _environment_of(python: Path, folder: Path) -> Path:
+    """Return the environment of a Python, or one made in `folder` around a stand-in for it."""
+    if python.parent.name == "bin" and python.name == "python":
+        return python.parent.parent
+    (folder / "bin").mkdir(parents=True)
+    (folder / "bin/python").symlink_to(python)
+    return folder
 
 
 def descendants(pid: int) -> list[int]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ import requests
 
 from tests.lab.benchmarks.session.stand_in_hub import PREFIX, TOKEN, USER, running_hub
 from tests.support.checkout import PYTHONPATH
+from tests.support.told import told
 
 CHECKOUT = Path(__file__).parents[2]
 TIMEOUT_S = 120
@@ -36,7 +36,7 @@ class SessionServer:
 
 @contextmanager
 def session_server(
-    folder: Path, *, extensions: Sequence[str] = ("portal.server",), **settings: Any
+    folder: Path, *, extensions: Sequence[str] = ("portal.server",), **tables: Mapping[str, Any]
 ) -> Iterator[SessionServer]:
     """Start a server in `folder`, in whose "home" there may be files, and wait for its answer."""
     home, tmp, log_path = folder / "home", folder / "tmp", folder / "session.log"
@@ -66,7 +66,7 @@ def session_server(
             "JUPYTERHUB_SERVICE_URL": f"http://127.0.0.1:0{PREFIX}",
             "JUPYTERHUB_USER": USER,
             "PORTAL_NODE_ADDRESS": "127.0.0.1",
-            "PORTAL_SETTINGS": json.dumps(settings),
+            **told(**tables),
         }
         argv = [sys.executable, "-m", "spawner.node.singleuser", "--allow-root"]
         argv += [f"--ServerApp.jpserver_extensions={dict.fromkeys(extensions, True)}"]

@@ -49,12 +49,13 @@ EXCEPTED = {"spawner/__init__.py": "portal.hub.existing_hub"}
 ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
     "spawner": {
         "slurm": (),
-        "client": ("slurm",),
-        "options": ("slurm", "client"),
+        "settings": ("slurm",),
+        "client": ("settings", "slurm"),
+        "options": ("settings", "slurm", "client"),
         "forecast": ("slurm", "options"),
-        "session": ("slurm", "client", "options", "forecast"),
-        "hub": ("slurm", "client", "options", "forecast", "session"),
-        "node": (),
+        "session": ("settings", "slurm", "client", "options", "forecast"),
+        "hub": ("settings", "slurm", "client", "options", "forecast", "session"),
+        "node": ("settings",),
         "programs": (),
     },
     "portal/hub": {

@@ -26,7 +26,6 @@ from portal.hub.auth.login_queue import LONGEST_WAIT_S, LoginQueue, LoginQueueFu
 from portal.hub.auth.login_throttle import LoginAttempt, LoginThrottle, Outcome
 from portal.hub.auth.unix_accounts import read_account
 from portal.hub.settings.hub import HubSettings
-from portal.hub.settings.schema import default
 
 T = TypeVar("T")
 
@@ -52,7 +51,7 @@ class AuthenticatorMixin(Authenticator):
     ).tag(config=True)
 
     token_days = Integer(
-        default(HubSettings, "token_days"),
+        HubSettings.token_days,
         help="Days after which API tokens that were made without an expiry date expire.",
     ).tag(config=True)
 

@@ -23,8 +23,7 @@ from portal.hub.auth.credentials import LoginError, read_credentials
 from portal.hub.auth.ldap_accounts import admits, find_groups
 from portal.hub.auth.ldap_refusal import LdapRefusalError
 from portal.hub.auth.ldap_servers import LdapServerError, LdapServers, bind, close
-from portal.hub.settings.schema import default
-from portal.hub.settings.site import LoginSettings
+from portal.hub.settings.login import LoginSettings
 
 # So that the user's own answer is there within answer_timeout_s.
 ANSWER_RESERVE_S = 0.3
@@ -61,11 +60,11 @@ class PortalLDAPAuthenticator(AuthenticatorMixin, LDAPAuthenticator):
         help="PEM file with the certificates that the servers' own must be signed by."
     ).tag(config=True)
     connect_timeout_s = Float(
-        default(LoginSettings, "connect_timeout_s"),
+        LoginSettings.connect_timeout_s,
         help="Longest wait for one server to accept the connection, in seconds.",
     ).tag(config=True)
     answer_timeout_s = Float(
-        default(LoginSettings, "answer_timeout_s"),
+        LoginSettings.answer_timeout_s,
         help="Longest time until the user has an answer, over all servers, in seconds.",
     ).tag(config=True)
 

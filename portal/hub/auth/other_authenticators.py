@@ -15,9 +15,9 @@ from traitlets import Set, TraitError, Unicode
 from portal.hub.auth.account_status import AccountStatus
 from portal.hub.auth.authenticator_mixin import AuthenticatorMixin
 from portal.hub.auth.credentials import NoFormError, read_credentials
-from portal.hub.settings.schema import closest
-from portal.hub.settings.site import LoginSettings
+from portal.hub.settings.login import LoginSettings
 from spawner.errors import SettingsError
+from spawner.settings.schema import closest
 
 ENTRY_POINTS = "jupyterhub.authenticators"
 # Of no use here: one checks nothing, the other admits nobody.

@@ -71,7 +71,7 @@ class _Form:
         hub_prefix = spawner.hub.base_url
         again_url = f"{hub_prefix}spawn/{spawner.user.escaped_name}"
         # A length of 0 offers no rescue session.
-        if (SENT_OPTIONS.get() or {}).get("rescue") and spawner.rescue_walltime_s:
+        if (SENT_OPTIONS.get() or {}).get("rescue") and spawner.rescue_hours:
             rescue = Rescue.of(spawner)
             return self._template.render(rescue=rescue, again_url=again_url)
         try:

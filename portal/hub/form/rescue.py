@@ -7,6 +7,8 @@ from typing import Any
 
 from dsportal.amounts import format_duration
 from portal.hub.formatting import format_cores, format_memory
+from spawner.settings.tables import RescueSettings
+from spawner.settings.traits import read_traits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,8 +28,9 @@ class Rescue:
     @classmethod
     def of(cls, traits: Any) -> Rescue:
         """Return the rescue session that the operator's settings in `traits` allow."""
+        rescue = read_traits(traits, RescueSettings)
         return cls(
-            cores=format_cores(traits.rescue_cores),
-            memory=format_memory(traits.rescue_memory_mib),
-            hours=format_duration(traits.rescue_walltime_s),
+            cores=format_cores(rescue.rescue_cores),
+            memory=format_memory(rescue.rescue_memory_mib),
+            hours=format_duration(rescue.rescue_walltime_s),
         )

@@ -13,8 +13,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from portal.hub.settings.schema import closest
 from spawner.errors import SettingsError
+from spawner.settings.schema import closest
 
 _KEYS = ("text", "level", "from", "until")
 _MOST_CHARACTERS = 1000

@@ -8,15 +8,21 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from portal.hub.settings.schema import setting
-from portal.hub.settings.validators import (
+from portal.settings.validators import (
     check_address,
-    check_base_url,
     check_database_url,
-    check_http_url,
     check_networks,
-    check_public_url,
     check_user_names,
+    like,
+    url,
+)
+from spawner.settings.schema import setting
+
+# No part begins with a dot: ".." would lead out of the path.
+BASE_URL = r"/(?:[A-Za-z0-9][A-Za-z0-9._~-]*/)*"
+check_public_url = url(
+    *("http", "https"),
+    sentence="it must look like https://portal.example.com; a path is for base_url.",
 )
 
 
@@ -27,7 +33,7 @@ class LogFormat(Enum):
     JSON = "json"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class HubSettings:
     """Where JupyterHub and its proxy listen and keep their state."""
 
@@ -61,7 +67,11 @@ class HubSettings:
         " pages at /. Everything is below it: the hub at /jupyter/hub/, sessions at /jupyter/user/."
         " Sessions that run when it changes have to be started again.",
         default="/",
-        check=check_base_url,
+        check=like(
+            BASE_URL,
+            'it must look like "/jupyter/": a slash at both ends, and letters, digits, ".", "_",'
+            ' "~" and "-" between.',
+        ),
     )
     subdomain_host: str = setting(
         "The same as public_url if each user's sessions are to have a host name of their own,"
@@ -81,7 +91,11 @@ class HubSettings:
     proxy_api_url: str = setting(
         "Where the hub tells configurable-http-proxy about sessions. Keep it on the loopback.",
         default="http://127.0.0.1:8001",
-        check=check_http_url,
+        check=url(
+            *("http", "https"),
+            sentence='it must look like "http://127.0.0.1:8001".',
+            may_have_path=True,
+        ),
     )
     state_dir: Path = setting(
         "Folder of the hub's database and cookie secret, owned by the hub's account, mode 0700.",

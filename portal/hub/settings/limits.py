@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from portal.hub.settings.schema import setting
-from portal.hub.settings.validators import check_slurm_names
-
-MIB_PER_GIB = 1024
+from spawner.settings.schema import setting
+from spawner.settings.tables import MIB_PER_GIB, check_slurm_names
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PartitionSettings:
     """A Slurm partition that is offered to users."""
 
@@ -39,7 +37,7 @@ class PartitionSettings:
         return {name: number for name, number in own.items() if number}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class LimitSettings:
     """Lower limits, for the members of a UNIX group or for a user.
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from portal.hub.settings.hub import HubSettings
 from portal.hub.settings.limits import LimitSettings, PartitionSettings
-from portal.hub.settings.pages import PageSettings
+from portal.hub.settings.login import LoginSettings
+from portal.hub.settings.pages import CullerSettings, PageSettings
 from portal.hub.settings.places import (
     PlaceSettings,
     SharedStorage,
@@ -24,98 +25,66 @@ from portal.hub.settings.places import (
     storage_places,
 )
 from portal.hub.settings.preflight import PreflightSettings
-from portal.hub.settings.resources import ChoiceSettings, ForecastSettings, ResourceSettings
-from portal.hub.settings.s3 import S3Settings
-from portal.hub.settings.schema import closest, read_table
-from portal.hub.settings.session import (
-    ClockSettings,
-    CullerSettings,
-    ExtensionSettings,
-    FileSettings,
-    IdleSettings,
-    MeterSettings,
-    NotebookSettings,
-    RunSettings,
-    SharingSettings,
-    TerminalSettings,
-)
-from portal.hub.settings.site import LoginSettings, SiteSettings, StorageSettings
-from portal.hub.settings.slurm import SlurmSettings
-from portal.hub.settings.tools import (
-    EnvironmentSettings,
-    GitSettings,
-    MlflowSettings,
-    SshSettings,
-    TensorBoardSettings,
-    ToolSettings,
-    VSCodeSettings,
-)
 from portal.hub.settings.traffic import TrafficSettings
+from portal.settings.session_tables import SessionTables
+from portal.settings.tools import ToolSettings
 from spawner.errors import SettingsError
+from spawner.settings.schema import closest, kinds_of, read_table
+from spawner.settings.tables import (
+    WITH_TRAITS,
+    ChoiceSettings,
+    ExtensionSettings,
+    ForecastSettings,
+    SlurmSettings,
+)
+from spawner.settings.traits import trait_values
 from spawner.slurm.names import is_name
 
 DEFAULT_SETTINGS_PATH = Path("/etc/data-scientist-portal/portal.toml")
 TOOL_NAME = re.compile(r"[a-z][a-z0-9-]{0,30}", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """All settings of portal.toml."""
+@dataclass(frozen=True, kw_only=True)
+class HubTables:
+    """The tables that only the hub and `dsportal` read, by their names in portal.toml."""
 
-    site: SiteSettings
     hub: HubSettings
     login: LoginSettings
-    resources: ResourceSettings
     choices: ChoiceSettings
     forecast: ForecastSettings
     preflight: PreflightSettings
     slurm: SlurmSettings
+    extension: ExtensionSettings
+    culler: CullerSettings
+    pages: PageSettings
+    traffic: TrafficSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(SessionTables, HubTables):
+    """All settings of portal.toml."""
+
     partitions: dict[str, PartitionSettings]
     groups: dict[str, LimitSettings]
     users: dict[str, LimitSettings]
-    clock: ClockSettings
-    extension: ExtensionSettings
-    meter: MeterSettings
-    idle: IdleSettings
-    culler: CullerSettings
-    runs: RunSettings
-    notebooks: NotebookSettings
-    sharing: SharingSettings
-    files: FileSettings
-    terminals: TerminalSettings
-    s3: S3Settings
-    storage: StorageSettings
     named_storage: dict[str, PlaceSettings]
-    pages: PageSettings
-    traffic: TrafficSettings
-    environments: EnvironmentSettings
-    tensorboard: TensorBoardSettings
-    mlflow: MlflowSettings
-    git: GitSettings
-    vscode: VSCodeSettings
-    ssh: SshSettings
-    tools: dict[str, ToolSettings]
 
     @property
-    def partition_names(self) -> tuple[str, ...]:
-        """Partitions offered, in the order of the file."""
-        return tuple(self.partitions)
-
-    @property
-    def partition_shapes(self) -> dict[str, dict[str, int]]:
-        """Partitions with a rule of their own for cores and memory."""
-        shapes = {name: partition.shape for name, partition in self.partitions.items()}
-        return {name: shape for name, shape in shapes.items() if shape}
-
-    @property
-    def group_limits(self) -> dict[str, dict[str, object]]:
-        """Limits by group."""
-        return {name: limit.entry for name, limit in self.groups.items()}
-
-    @property
-    def user_limits(self) -> dict[str, dict[str, object]]:
-        """Limits by user."""
-        return {name: limit.entry for name, limit in self.users.items()}
+    def trait_values(self) -> dict[str, Any]:
+        """The values of the spawner's traits that keys decide, by name."""
+        values = {
+            "partitions": list(self.partitions),
+            # Those with a rule of their own for cores and memory.
+            "partition_shapes": {
+                name: shape for name, one in self.partitions.items() if (shape := one.shape)
+            },
+            "group_limits": {name: limit.entry for name, limit in self.groups.items()},
+            "user_limits": {name: limit.entry for name, limit in self.users.items()},
+        }
+        for name, cls in TABLES.items():
+            if issubclass(cls, WITH_TRAITS):
+                values |= trait_values(getattr(self, name))
+        return values
 
     @property
     def places(self) -> tuple[SharedStorage, ...]:
@@ -132,34 +101,9 @@ class Settings:
 
 # In the order of the reference and of the example file.
 TABLES: dict[str, type] = {
-    "site": SiteSettings,
-    "hub": HubSettings,
-    "login": LoginSettings,
-    "resources": ResourceSettings,
-    "choices": ChoiceSettings,
-    "forecast": ForecastSettings,
-    "preflight": PreflightSettings,
-    "slurm": SlurmSettings,
-    "clock": ClockSettings,
-    "extension": ExtensionSettings,
-    "meter": MeterSettings,
-    "idle": IdleSettings,
-    "culler": CullerSettings,
-    "runs": RunSettings,
-    "notebooks": NotebookSettings,
-    "sharing": SharingSettings,
-    "files": FileSettings,
-    "terminals": TerminalSettings,
-    "s3": S3Settings,
-    "storage": StorageSettings,
-    "pages": PageSettings,
-    "traffic": TrafficSettings,
-    "environments": EnvironmentSettings,
-    "tensorboard": TensorBoardSettings,
-    "mlflow": MlflowSettings,
-    "git": GitSettings,
-    "vscode": VSCodeSettings,
-    "ssh": SshSettings,
+    key.name: kinds_of(Settings)[key.name]
+    for key in fields(Settings)
+    if isinstance(kinds_of(Settings)[key.name], type)
 }
 
 

@@ -1,4 +1,4 @@
-"""The table [pages] of portal.toml: home page and cluster page."""
+"""The tables [pages] and [culler] of portal.toml."""
 
 # ruff: noqa: RUF009 - setting() returns a dataclass field, not a shared value
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dsportal.amounts import SECONDS_PER_HOUR
-from portal.hub.settings.schema import setting
+from spawner.settings.schema import setting
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PageSettings:
     """The home page and the cluster page."""
 
@@ -45,3 +45,22 @@ class PageSettings:
     def idle_s(self) -> float:
         """Seconds without activity after which a session counts as idle."""
         return self.idle_hours * SECONDS_PER_HOUR
+
+
+@dataclass(frozen=True, kw_only=True)
+class CullerSettings:
+    """Sessions that nobody uses, stopped from outside by a separate service.
+
+    It relies on the activity of kernels and users that notebook servers report to the hub.
+    """
+
+    idle_hours: float = setting(
+        "Hours without activity after which a session is stopped; 0 for never. A kernel that"
+        " computes counts as activity.",
+        default=0.0,
+        lowest=0,
+        highest=8760,
+    )
+    every_minutes: float = setting(
+        "Minutes between two checks of all sessions.", default=10.0, lowest=1, highest=1440
+    )

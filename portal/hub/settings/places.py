@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from portal.hub.settings.preflight import PreflightSettings
-from portal.hub.settings.schema import read_table, setting
-from portal.hub.settings.site import StorageSettings
-from portal.hub.settings.validators import check_folder
+from portal.settings.session import StorageSettings
+from portal.settings.validators import check_folder
 from spawner.client.preflight import OnFailure
 from spawner.client.storage import MOST_FOLDERS
 from spawner.errors import SettingsError
+from spawner.settings.schema import read_table, setting
 
 ISILON = "isilon"
 # Name of a link in the home: no slash, and no dot at the beginning, which would hide it.
@@ -32,20 +32,16 @@ def fixed_part(path: str) -> str:
     return path.partition("{")[0].rpartition("/")[0] if "{" in path else path
 
 
-def check_place(path: str) -> None:
-    """Refuse anything but an absolute path, in which {user} and {group} may stand.
-
-    Raises:
-        ValueError: With a sentence for the administrator.
-    """
-    check_folder(path)
+def check_place(path: str) -> str:
+    """Refuse anything but an absolute path, in which {user} and {group} may stand."""
     if re.search(r"[{}]", re.sub(r"\{(user|group)\}", "", path)):
-        raise ValueError("only {user} and {group} may stand in braces.")
+        return "only {user} and {group} may stand in braces."
     if "{" in path and not fixed_part(path):
-        raise ValueError("{user} and {group} must stand below a folder, as in /scratch/{user}.")
+        return "{user} and {group} must stand below a folder, as in /scratch/{user}."
+    return check_folder(path)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PlaceSettings:
     """Further storage of the site, in every home as a link of that name."""
 
@@ -73,7 +69,7 @@ class PlaceSettings:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SharedStorage:
     """Storage that every session has: `isilon`, or one that the site has named.
 

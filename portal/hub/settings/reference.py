@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterator
-from dataclasses import Field, fields
+from collections.abc import Collection, Iterator
+from dataclasses import MISSING, Field, fields
 from enum import Enum
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 from portal.hub.settings.limits import LimitSettings, PartitionSettings
 from portal.hub.settings.loader import TABLES
 from portal.hub.settings.places import PlaceSettings
-from portal.hub.settings.schema import field_default, field_rule, is_required, kind_name
-from portal.hub.settings.tools import ToolSettings
-from portal.hub.settings.traits import INTERNAL
-from spawner.options.traits import SiteTraits
+from portal.settings.tools import ToolSettings
+from spawner.options.traits import COMPOSED, SiteTraits
+from spawner.settings.schema import default_of, kind_name, kinds_of, rule_of
+from spawner.settings.tables import WITH_TRAITS
+from spawner.settings.traits import traits_of
 
 # Tables of which a site may have any number, under names of its own.
 NAMED_TABLES: dict[str, type] = {
@@ -35,8 +36,9 @@ _EACH = "One such table for each."
 _TRAITS_HEAD = """\
 ## SlurmGPUSpawner
 
-Traits of the spawner without a key, which hardly any site has a reason to change. Set one in
-jupyterhub_config.py, below `apply_settings`: `c.SlurmGPUSpawner.absent_s = 120`.
+Keys that are traits of the spawner, too, say so: a hub of the site's own sets these in
+jupyterhub_config.py, `c.SlurmGPUSpawner.session_hours = 2`. These traits have no key, and hardly
+any site has a reason to change them; with the portal set one below `apply_settings`.
 
 | trait | default | meaning |
 |---|---|---|"""
@@ -103,7 +105,7 @@ def toml_value(value: Any) -> str:
 def _example_table(name: str, cls: type) -> str:
     lines = [_comment(_doc(cls)), f"[{name}]"]
     for key in fields(cls):
-        lines.append(_comment(field_rule(key).doc))
+        lines.append(_comment(rule_of(key).doc))
         lines.extend(_example_lines(key))
     return "\n".join(lines) + "\n"
 
@@ -115,48 +117,52 @@ def _optional_table(name: str, cls: type) -> str:
 
 
 def _example_lines(key: Field[Any]) -> Iterator[str]:
-    example = field_rule(key).example
-    if is_required(key) or field_rule(key).needed:
+    example = rule_of(key).example
+    if default_of(key) is MISSING or rule_of(key).needed:
         yield f"{key.name} = {toml_value(example)}"
     else:
-        yield f"# {key.name} = {toml_value(field_default(key))}"
+        yield f"# {key.name} = {toml_value(default_of(key))}"
         if example is not None:
             yield f"{key.name} = {toml_value(example)}"
 
 
 def _reference_table(name: str, cls: type) -> str:
-    kinds = get_type_hints(cls)
+    kinds, traits = kinds_of(cls), traits_of(cls) if issubclass(cls, WITH_TRAITS) else {}
     head = f"## [{name}]\n\n{_doc(cls)}\n\n| key | kind | default | meaning |\n|---|---|---|---|"
     rows = [
-        f"| `{key.name}` | {_kind(key, kinds)} | {_default(key)} | {field_rule(key).doc} |"
+        f"| `{key.name}` | {_kind(key, kinds)} | {_default(key)} |"
+        f" {rule_of(key).doc}{_trait_words(key, traits)} |"
         for key in fields(cls)
     ]
     return "\n".join([head, *rows]) + "\n"
 
 
 def _reference_traits() -> str:
-    traits = SiteTraits.class_traits(config=True)
     rows = [
-        f"| `{name}` | {_trait_default(traits[name])} | {traits[name].help} |" for name in INTERNAL
+        f"| `{name}` | `{json.dumps(trait.default())}` | {trait.help} |"
+        for name, trait in SiteTraits.class_traits(config=True).items()
+        if name not in {*traits_of(*WITH_TRAITS), *COMPOSED}
     ]
     return "\n".join([_TRAITS_HEAD, *(" ".join(row.split()) for row in rows)]) + "\n"
 
 
-def _trait_default(trait: Any) -> str:
-    return f"`{json.dumps(trait.default())}`"
+def _trait_words(key: Field[Any], traits: Collection[str]) -> str:
+    name = rule_of(key).trait or key.name
+    return f" Trait `{name}`." if name in traits else ""
 
 
 def _kind(key: Field[Any], kinds: dict[str, Any]) -> str:
-    rule, name = field_rule(key), kind_name(kinds[key.name])
+    rule, name = rule_of(key), kind_name(kinds[key.name])
+    name = name.removeprefix("a ").removeprefix("an ")
     if rule.lowest is None or rule.highest is None:
         return name
     return f"{name}, {rule.lowest:.4g} to {rule.highest:g}"
 
 
 def _default(key: Field[Any]) -> str:
-    if is_required(key):
+    if default_of(key) is MISSING:
         return "required"
-    return field_rule(key).needed or f"`{toml_value(field_default(key))}`"
+    return rule_of(key).needed or f"`{toml_value(default_of(key))}`"
 
 
 def _doc(cls: type) -> str:

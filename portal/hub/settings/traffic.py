@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from portal.hub.settings.schema import setting
+from spawner.settings.schema import setting
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class TrafficSettings:
     """How much one user may ask of the hub, so that others are served meanwhile.
 

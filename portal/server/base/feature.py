@@ -19,7 +19,7 @@ from portal.server.base.hub_api import HubApi
 from portal.server.base.kernel_listener import KernelListener
 from portal.server.base.private_dir import make_private_dir
 from portal.server.base.transfers import Transfers
-from spawner.session_settings import SessionSettings, read_settings
+from portal.settings.session_tables import SessionTables, read_settings
 
 # As Tornado wants them: pattern, handler, its arguments.
 Route = tuple[Any, ...]
@@ -60,16 +60,11 @@ class Plugin:
 
     Attributes:
         load: Makes the feature, before the first page is shown.
-        settings: Names of session settings: with any of them the feature is on. Without names it
-            is in every session.
+        is_on: Whether sessions with these settings have the feature; by default all have it.
     """
 
     load: Callable[[Shared], Feature]
-    settings: tuple[str, ...] = ()
-
-    def is_on(self, settings: SessionSettings) -> bool:
-        """Return whether sessions with these settings have the feature."""
-        return not self.settings or any(getattr(settings, name) for name in self.settings)
+    is_on: Callable[[SessionTables], bool] = lambda _: True
 
 
 class SessionState(Protocol):
@@ -140,7 +135,7 @@ class Shared:
     """
 
     extension: Any
-    settings: SessionSettings
+    settings: SessionTables
     private_dir: Path
     log: logging.Logger
     hub: HubApi

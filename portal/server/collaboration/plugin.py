@@ -15,4 +15,4 @@ def load(shared: Shared) -> Feature:
     return Feature(start=partial(offer_labextensions, shared.server.web_app.settings))
 
 
-PLUGIN = Plugin(load, settings=("is_shareable",))
+PLUGIN = Plugin(load, is_on=lambda settings: settings.sharing.enabled)

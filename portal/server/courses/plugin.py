@@ -19,7 +19,7 @@ def load(shared: Shared) -> Feature:
         Path and query of the page are those of nbgitpuller, so that links made for it work.
     """
     courses = Courses(Path(shared.server.root_dir))
-    made = {"courses": courses, "hosts": shared.settings.course_hosts}
+    made = {"courses": courses, "hosts": shared.settings.git.course_hosts}
     return Feature(
         routes=[
             (r"/portal/api/courses", CoursesHandler, made),

@@ -14,4 +14,4 @@ def load(shared: Shared) -> Feature:
     return Feature(routes=ROUTES, start=partial(hide_plugins, shared.server.web_app, PLUGINS))
 
 
-PLUGIN = Plugin(load, settings=("forbids_downloads",))
+PLUGIN = Plugin(load, is_on=lambda settings: not settings.files.downloads)

@@ -19,7 +19,7 @@ from portal.server.base.sending import send_pieces
 from portal.server.base.transfers import Transfers
 from portal.server.files.archive import stream_archive
 from portal.server.files.upload import Upload
-from spawner.session_settings import SessionSettings
+from portal.settings.session_tables import SessionTables
 
 
 async def local_path(handler: JupyterHandler) -> Path:
@@ -136,14 +136,14 @@ class PreviewHandler(APIHandler):
         self.finish(shown.as_json())
 
 
-def transfer_routes(settings: SessionSettings, transfers: Transfers) -> list[Any]:
+def transfer_routes(settings: SessionTables, transfers: Transfers) -> list[Any]:
     """Return the routes that the site offers."""
     shared = {"transfers": transfers}
     uploads = [(r"/portal/api/uploads", UploadHandler, shared)]
     archives = [(r"/portal/api/archive", ArchiveHandler, shared)]
     previews = [(r"/portal/api/preview", PreviewHandler)]
     return [
-        *(previews if settings.previews else ()),
-        *(uploads if settings.resumable_uploads else ()),
-        *(archives if settings.archives else ()),
+        *(previews if settings.files.previews else ()),
+        *(uploads if settings.files.resumable_uploads else ()),
+        *(archives if settings.files.offers_archives else ()),
     ]

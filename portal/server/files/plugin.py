@@ -18,9 +18,9 @@ def load(shared: Shared) -> Feature:
     return Feature(
         routes=transfer_routes(settings, shared.transfers),
         page_data={
-            "portalUploads": settings.resumable_uploads,
-            "portalArchives": settings.archives,
-            "portalPreviews": settings.previews,
+            "portalUploads": settings.files.resumable_uploads,
+            "portalArchives": settings.files.offers_archives,
+            "portalPreviews": settings.files.previews,
         },
     )
 

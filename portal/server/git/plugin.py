@@ -16,7 +16,7 @@ from portal.server.hidden_plugins import hide_plugins
 
 def load(shared: Shared) -> Feature:
     """Set git up, or hide its panel."""
-    if not shared.settings.git:
+    if not shared.settings.git.enabled:
         return Feature(start=partial(hide_plugins, shared.server.web_app, [EXTENSION]))
     offer_git(os.environ, Path(sys.prefix), shared.private_dir)
     return Feature(

@@ -34,7 +34,7 @@ def load(shared: Shared) -> Feature:
         if offered.connections_dir is not None:
             await asyncio.to_thread(shutil.rmtree, offered.connections_dir, ignore_errors=True)
 
-    if not shared.settings.saves_output:
+    if not shared.settings.notebooks.save_output:
         return Feature(routes=routes, stop=stop)
     notebook = partial(notebook_of, server.session_manager)
     writer = NotebookWriter(watch, notebook, server.contents_manager, shared.log)

@@ -12,4 +12,4 @@ def load(shared: Shared) -> Feature:
     return Feature(routes=reading.routes(), stop=reading.stop)
 
 
-PLUGIN = Plugin(load, settings=("is_shareable",))
+PLUGIN = Plugin(load, is_on=lambda settings: settings.sharing.enabled)

@@ -6,7 +6,7 @@ import asyncio
 import logging
 
 from portal.server.runs.runs import Runs
-from spawner.session_settings import SessionSettings
+from portal.settings.session_tables import SessionTables
 
 EVERY_S = 3600.0
 _MIB = 1024 * 1024
@@ -21,7 +21,7 @@ class RunsLimit:
         log: Gets the names of what was removed.
     """
 
-    def __init__(self, runs: Runs, settings: SessionSettings, log: logging.Logger) -> None:
+    def __init__(self, runs: Runs, settings: SessionTables, log: logging.Logger) -> None:
         self._runs = runs
         self._settings = settings
         self._log = log
@@ -29,7 +29,7 @@ class RunsLimit:
 
     def start(self) -> None:
         """Begin, if the site has a limit."""
-        if self._settings.runs_most_mib:
+        if self._settings.runs.most_mib:
             self._task = asyncio.get_running_loop().create_task(self._work())
 
     async def stop(self) -> None:
@@ -41,15 +41,15 @@ class RunsLimit:
     async def _work(self) -> None:
         while True:
             try:
-                most_bytes = self._settings.runs_most_mib * _MIB
-                removed = await self._runs.trim(most_bytes, self._settings.runs_newest_kept)
+                most_bytes = self._settings.runs.most_mib * _MIB
+                removed = await self._runs.trim(most_bytes, self._settings.runs.newest_kept)
             except OSError as error:
                 self._log.warning("The folders of runs cannot be read: %s", error)
             else:
                 if removed:
                     self._log.info(
                         "Removed runs above the site's limit of %d MiB: %s",
-                        self._settings.runs_most_mib,
+                        self._settings.runs.most_mib,
                         ", ".join(removed),
                     )
             await asyncio.sleep(EVERY_S)

@@ -18,10 +18,10 @@ def load(shared: Shared) -> Feature:
     settings = shared.settings
     offer_s3(os.environ, settings)
     store = Store(
-        endpoint=settings.s3_endpoint,
-        region=settings.s3_region,
-        buckets=settings.s3_buckets,
-        ca_bundle=settings.s3_ca_bundle,
+        endpoint=settings.s3.endpoint,
+        region=settings.s3.region,
+        buckets=settings.s3.buckets,
+        ca_bundle=settings.s3.ca_bundle,
         home=Path.home(),
         profile=os.environ.get("AWS_PROFILE", "") or "default",
     )
@@ -31,7 +31,7 @@ def load(shared: Shared) -> Feature:
     drive = S3Contents(
         store, parent=own.parent, log=own.log, allow_hidden=own.allow_hidden, notary=own.notary
     )
-    previews = s3_preview_routes(store) if settings.previews else []
+    previews = s3_preview_routes(store) if settings.files.previews else []
 
     async def stop() -> None:
         uploads.stop()
@@ -39,9 +39,9 @@ def load(shared: Shared) -> Feature:
 
     return Feature(
         routes=[*s3_routes(store, drive, uploads, shared.transfers.note), *previews],
-        page_data={"portalS3": settings.s3_endpoint},
+        page_data={"portalS3": settings.s3.endpoint},
         stop=stop,
     )
 
 
-PLUGIN = Plugin(load, settings=("s3_endpoint",))
+PLUGIN = Plugin(load, is_on=lambda settings: bool(settings.s3.endpoint))

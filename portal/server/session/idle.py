@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from spawner.session_settings import SessionSettings
+from portal.settings.session_tables import SessionTables
 
 # Open tabs poll every few seconds, hidden ones at least once a minute.
 SAVE_S = 75.0
@@ -40,14 +40,14 @@ class IdlePolicy:
     save_s: float = SAVE_S
 
     @classmethod
-    def of(cls, settings: SessionSettings) -> IdlePolicy:
+    def of(cls, settings: SessionTables) -> IdlePolicy:
         """Return the policy that the hub gave to the session."""
         return cls(
-            after_s=settings.idle_after_s,
-            warning_s=settings.idle_warning_s,
-            gpu_percent=settings.idle_gpu_percent,
-            cpu_percent=settings.idle_cpu_percent,
-            save_s=min(SAVE_S, settings.idle_warning_s),
+            after_s=settings.idle.after_s,
+            warning_s=settings.idle.warning_s,
+            gpu_percent=settings.idle.gpu_percent,
+            cpu_percent=settings.idle.cpu_percent,
+            save_s=min(SAVE_S, settings.idle.warning_s),
         )
 
 

@@ -23,7 +23,7 @@ from portal.server.session.idle import IdlePolicy, IdleState, IdleWatch, Observa
 from portal.server.session.processes import ProcessReader
 from portal.server.session.resource_usage import Meter, Sample
 from portal.server.session.time_left import SessionClock
-from spawner.session_settings import read_settings
+from portal.settings.session_tables import read_settings
 
 SUSPENSION_EVENT = "https://data-scientist-portal.example/events/suspension"
 SUSPENDED = (
@@ -70,7 +70,7 @@ class SessionMonitor:
         self._hub = HubApi(environment)
         settings = read_settings(environment)
         self.clock = SessionClock(self._hub, environment)
-        self.meter = _make_meter(environment, settings.meter_interval_s)
+        self.meter = _make_meter(environment, settings.meter.interval_s)
         self.has_simulated_gpus = environment.get("PORTAL_GPUS_SIMULATED") == "1"
         self.n_gpus = _number(environment.get("PORTAL_N_GPUS"))
         self._idle = IdleWatch(IdlePolicy.of(settings), time.monotonic())
@@ -270,7 +270,7 @@ def make_session_monitor(
     )
     dead_kernels.listen(listener)
     cell_runs = CellRuns()
-    if read_settings(os.environ).meter_interval_s > 0:
+    if read_settings(os.environ).meter.interval_s > 0:
         cell_runs.listen(listener)
     return SessionMonitor(
         os.environ,

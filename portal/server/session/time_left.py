@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from portal.server.base.hub_api import HubError
-from spawner.session_settings import read_settings
+from portal.settings.session_tables import read_settings
 
 # How old the hub's answer may be. A thousand open sessions make 17 requests a second.
 ANSWER_AGE_S = 60.0
@@ -68,7 +68,7 @@ class SessionClock:
         self._hub = hub
         self._now = now
         self._ends_s = find_end(environment, now())
-        self._warnings_s = read_settings(environment).warnings_s
+        self._warnings_s = read_settings(environment).clock.warnings_s
         self._extension = {"step_s": 0, "n_left": 0}
         self._n_signals = 0
         self.notices: tuple[str, ...] = ()

@@ -11,13 +11,13 @@ from portal.server.sharing.visitors import Visitors
 
 def load(shared: Shared) -> Feature:
     """Report visitors to the hub, and refuse what a guest may not do."""
-    page_data = {"portalShares": shared.settings.is_shareable}
+    page_data = {"portalShares": shared.settings.sharing.enabled}
     owner = os.environ.get("JUPYTERHUB_USER", "")
     if not owner:
         return Feature(page_data=page_data)
     server = shared.server
     Visitors(owner, shared.hub, shared.log).watch(server.identity_provider)
-    if not shared.settings.is_shareable:
+    if not shared.settings.sharing.enabled:
         return Feature(page_data=page_data)
 
     def end_guest() -> None:

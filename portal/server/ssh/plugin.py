@@ -15,8 +15,8 @@ def load(shared: Shared) -> Feature:
     """Take connections, and warn in their terminals."""
     settings = shared.settings
     connections = SshConnections(
-        limit=settings.ssh_limit,
-        forwards_ports=settings.ssh_forwards_ports,
+        limit=settings.ssh.limit,
+        forwards_ports=settings.ssh.forwards_ports,
         environ=os.environ,
         log=shared.log,
     )
@@ -35,7 +35,7 @@ def load(shared: Shared) -> Feature:
     return Feature(
         routes=[(ROUTE, SshSocket, {"connections": connections, "session": shared.session})],
         # Where ssh is offered, the Help menu says how.
-        page_data={"portalSsh": "yes" if settings.ssh_limit else ""},
+        page_data={"portalSsh": "yes" if settings.ssh.limit else ""},
         start=start,
         stop=stop,
     )

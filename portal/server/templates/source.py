@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from spawner.session_settings import read_settings
+from portal.settings.session_tables import read_settings
 
 OWN_VARIABLE = "PORTAL_TEMPLATES_DIR"
 CLONE_TIMEOUT_S = 120
@@ -44,7 +44,7 @@ def template_sources(environ: Mapping[str, str], clones_dir: Path) -> tuple[Temp
     sources = []
     if own := environ.get(OWN_VARIABLE):
         sources.append(TemplateSource(path=Path(own), below=""))
-    for place in read_settings(environ).site_templates:
+    for place in read_settings(environ).storage.site_templates:
         # Also the last part of git@host:name.git.
         name = re.split(r"[/:]", place.rstrip("/"))[-1].removesuffix(".git")
         if not _NAME.fullmatch(name):

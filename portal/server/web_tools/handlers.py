@@ -15,7 +15,7 @@ from tornado.httputil import HTTPHeaders, HTTPServerRequest
 
 from portal.server.base.authorization import for_the_user
 from portal.server.web_tools.tool import WebTool, tool_path
-from spawner.session_settings import SessionSettings
+from portal.settings.session_tables import SessionTables
 
 _START_TIMEOUT_S = 60
 # Those of JupyterHub and Jupyter Server. A tool may set others, such as RStudio, for its own path.
@@ -26,15 +26,15 @@ _SECRET_HEADERS = {"authorization", "x-xsrftoken"}
 _ASKING = ("form-action", "frame-src", "object-src", "worker-src")
 
 
-def offered_tools(settings: SessionSettings) -> tuple[WebTool, ...]:
+def offered_tools(settings: SessionTables) -> tuple[WebTool, ...]:
     """Return the site's tools, as far as their programs are on this node."""
     return tuple(
         WebTool(
-            title=tool.title or tool.name,
+            title=tool.title or name,
             command=tool.command,
-            path=tool_path(tool.name),
+            path=tool_path(name),
         )
-        for tool in settings.tools
+        for name, tool in settings.tools.items()
         if os.access(tool.command[0], os.X_OK)
     )
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from portal.server.web_tools.tool import WebTool, tool_path
-from spawner.session_settings import SessionSettings
+from portal.settings.session_tables import SessionTables
 
 NAME = "vscode"
 # A unix socket's address holds 107 bytes. VS Code's names take 52 of them, such as
@@ -22,7 +22,7 @@ _ASSETS = "Microsoft.VisualStudio.Code.WebResources/{path}"
 
 
 def vscode_tool(
-    settings: SessionSettings,
+    settings: SessionTables,
     private_dir: Path,
     folder: str,
     port_prefix: str,
@@ -38,7 +38,7 @@ def vscode_tool(
         port_prefix: Path in front of the number of a port of the user's programs.
         kernels: Folders of kernelspecs beside the shipped ones, each called "kernels".
     """
-    program = settings.vscode_program
+    program = str(settings.vscode.program) if settings.vscode.enabled else ""
     if not program or not os.access(program, os.X_OK) or not private_dir.is_dir():
         return None
     config = private_dir / "code-server.yaml"
@@ -50,7 +50,7 @@ def vscode_tool(
         # Its own would lead to every port of the node, whoever listens.
         "--disable-proxy",
         *("--disable-telemetry", "--disable-update-check", "--disable-getting-started-override"),
-        *(["--disable-file-downloads"] if settings.forbids_downloads else []),
+        *(["--disable-file-downloads"] if not settings.files.downloads else []),
         *("--app-name", "VS Code", folder),
     )
     return WebTool(
@@ -60,19 +60,19 @@ def vscode_tool(
         environment=_environment(settings, private_dir, port_prefix, kernels),
         # An open window asks all the time; its extension tells when somebody uses it.
         requests_are_use=False,
-        asks=(port_prefix, *_galleries(settings.vscode_gallery)),
+        asks=(port_prefix, *_galleries(settings.vscode.gallery)),
     )
 
 
 def _environment(
-    settings: SessionSettings, private_dir: Path, port_prefix: str, kernels: Sequence[Path]
+    settings: SessionTables, private_dir: Path, port_prefix: str, kernels: Sequence[Path]
 ) -> dict[str, str]:
     # The shipped ones first: no environment can replace one of them.
     data_dirs = (f"{sys.prefix}/share/jupyter", *(str(folder.parent) for folder in kernels))
     variables = {
         # What the Python extension starts unless its user chooses another.
         "PORTAL_PYTHON": sys.executable,
-        "EXTENSIONS_GALLERY": json.dumps(_gallery(settings.vscode_gallery)),
+        "EXTENSIONS_GALLERY": json.dumps(_gallery(settings.vscode.gallery)),
         # The portal's own way to a port, which checks who listens there.
         "VSCODE_PROXY_URI": port_prefix + "{{port}}/",
         # Where extensions look for kernels.

@@ -11,7 +11,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 
 from portal.hub.settings.hub import HubSettings
-from portal.hub.settings.site import LoginSettings
+from portal.hub.settings.login import LoginSettings
 from portal.site.checks.finding import Finding, ok, problem, skipped, warning
 
 # Half a year, the least that browsers' own lists of such sites ask for.

@@ -217,7 +217,7 @@ def _assess_partition(partition: Partition, catalog: Catalog, settings: Settings
             f"{name} has no GPU, and sessions without one are not offered.",
             "Name its GPUs in gres.conf and in the nodes' Gres=, or set allow_cpu_only = true.",
         )
-    longest_s, asked_s = partition.max_walltime_s, settings.resources.session_s
+    longest_s, asked_s = partition.max_walltime_s, settings.resources.walltime_s
     if longest_s is not None and longest_s < asked_s:
         return warning(
             f"{name} ends jobs after {longest_s / 3600:g} h; a session is {asked_s / 3600:g} h.",

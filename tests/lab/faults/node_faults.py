@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from deploy.one_machine.layout import ISILON_DIR
-from spawner.defaults import DEFAULTS
+from spawner.settings.tables import ResourceSettings
 from tests.lab.faults.fault import Fault, let_pass
 from tests.lab.faults.stage import Stage, jobs_of, output, run
 from tests.support import parts
@@ -74,7 +74,7 @@ def cut_network(_: Stage) -> Iterator[None]:
 @contextmanager
 def block_ports(_: Stage) -> Iterator[None]:
     """Let no connection from the head reach the ports of sessions, as a firewall does."""
-    ports = f"{DEFAULTS.port_min}-{DEFAULTS.port_max}"
+    ports = f"{ResourceSettings.port_min}-{ResourceSettings.port_max}"
     rule = ("ipproto", "tcp", "dport", ports, "blackhole", "pref", RULE_PREFERENCE)
     run("ip", "rule", "add", *rule)
     try:

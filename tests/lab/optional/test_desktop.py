@@ -38,7 +38,7 @@ COMMAND = [str(PROGRAM), "{unix_socket}", "/bin/sh", "-c", STAND_IN]
 def server(tensorboard_python: Path) -> Iterator[NotebookServer]:
     """A session of an ordinary user on a node with the desktop's packages."""
     subprocess.run([BUILDER, "desktop"], check=True, timeout=INSTALL_TIMEOUT_S)
-    tools = [{"name": "desktop", "title": "Desktop", "command": COMMAND}]
+    tools = {"desktop": {"title": "Desktop", "command": COMMAND}}
     environ = {"JUPYTER_NO_CONFIG": "1", "PORTAL_SETTINGS": json.dumps({"tools": tools})}
     with tempfile.TemporaryDirectory(prefix="dsp-", ignore_cleanup_errors=True) as name:
         folder = Path(name)

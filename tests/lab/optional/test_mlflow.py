@@ -77,7 +77,12 @@ def server(tensorboard_python, mlflow_python):
         folder = Path(name)
         folder.chmod(0o755)
         environ = {
-            "PORTAL_SETTINGS": json.dumps({"mlflow_python": str(mlflow_python), "mlflow_limit": 2}),
+            "PORTAL_SETTINGS": json.dumps(
+                {
+                    "environments": {"mlflow": str(mlflow_python.parent.parent)},
+                    "mlflow": {"enabled": True, "limit": 2},
+                }
+            ),
             "TMPDIR": str(folder / "tmp"),
         }
         server = start_jupyterlab(folder, tensorboard_python, SERVER_PYTHON, environ, USER)

@@ -107,12 +107,10 @@ def code_server() -> Path:
 def server(code_server: Path, tensorboard_python: Path) -> Iterator[NotebookServer]:
     """A session of an ordinary user with one GPU and half an hour left, stopped when idle."""
     settings = {
-        "meter_interval_s": 1.0,
-        "idle_after_s": IDLE_AFTER_S,
-        "idle_warning_s": 3600.0,
-        "idle_cpu_percent": 50.0,
-        "warnings_s": [1800, 300],
-        "vscode_program": str(code_server),
+        "meter": {"interval_s": 1.0},
+        "idle": {"after_minutes": IDLE_AFTER_S / 60, "warning_minutes": 60, "cpu_percent": 50},
+        "clock": {"warnings_minutes": [30, 5]},
+        "vscode": {"enabled": True, "program": str(code_server)},
     }
     environ = {
         "JUPYTER_NO_CONFIG": "1",

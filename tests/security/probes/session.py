@@ -12,7 +12,7 @@ from pathlib import Path
 
 from spawner.certificates import AUTHORITY_VARIABLE, load_identity
 from spawner.node.singleuser import service_url
-from spawner.session_settings import read_settings
+from spawner.session_settings import EXTENSIONS, told_tables
 
 sys.path.insert(0, str(Path(__file__).parent))
 from routes import routes_of
@@ -32,8 +32,7 @@ class SilentServer(ServerApp):
     def find_server_extensions(self) -> None:
         """Have the extensions of a session, as its own server has."""
         super().find_server_extensions()
-        told = read_settings(os.environ)
-        self.jpserver_extensions = told.decide_extensions(self.jpserver_extensions)
+        self.jpserver_extensions |= told_tables(os.environ).get(EXTENSIONS, {})
 
     def init_httpserver(self) -> None:
         """Open no port."""

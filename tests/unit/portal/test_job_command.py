@@ -110,7 +110,7 @@ def test_in_a_session_a_job_has_the_sites_rule_and_the_sessions_account(
     script, monkeypatch, capsys
 ):
     session = {
-        "PORTAL_SETTINGS": '{"cores_per_gpu": 6, "memory_mib_per_gpu": 1024}',
+        "PORTAL_SETTINGS": '{"resources": {"cores_per_gpu": 6, "memory_per_gpu_gib": 1}}',
         "PORTAL_GPUS_SIMULATED": "1",
         "SLURM_JOB_PARTITION": "gpu",
         "SLURM_JOB_ACCOUNT": "physics",

@@ -8,9 +8,9 @@ import pytest
 
 from dsportal.diagnosis import explain_end, explain_rejection, explain_waiting
 from dsportal.slurm.states import parse_cancelled_by, parse_state
+from spawner.settings.tables import ResourceSettings
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.gres import SHARD, UNTYPED, GpuCount
-from spawner.slurm.resources import ResourcesPerGpu
 
 GOLDEN = Path(__file__).parent / "golden" / "slurm-22.05"
 
@@ -61,7 +61,7 @@ def test_the_gpus_of_an_idle_cluster_are_free_except_on_the_absent_node() -> Non
     assert catalog.gpu_types() == ("1g.10gb", "3g.40gb", "a100", SHARD, "v100")
     assert catalog.largest_node_gpus() == 5
     assert catalog.largest_node_gpus(gpu_type="1g.10gb") == 4
-    assert catalog.largest_startable_gpus(ResourcesPerGpu()) == 5
+    assert catalog.largest_startable_gpus(ResourceSettings().per_gpu) == 5
 
 
 def test_the_gpus_in_use_of_every_kind_are_counted() -> None:

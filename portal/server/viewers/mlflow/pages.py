@@ -14,7 +14,7 @@ from portal.server.viewers.mlflow.tracking import FOLDER
 from portal.server.viewers.page import FolderPage
 from portal.server.viewers.pages import FolderPages
 from portal.server.viewers.viewer import Viewer
-from spawner.session_settings import read_settings
+from portal.settings.session_tables import read_settings
 
 MLFLOW = Viewer(
     title="MLflow",
@@ -41,11 +41,11 @@ class MlflowPages(FolderPages):
 
     @default("limit")
     def _default_limit(self) -> int:
-        return read_settings(os.environ).mlflow_limit
+        return read_settings(os.environ).mlflow.limit
 
     @default("idle_timeout_s")
     def _default_idle_timeout_s(self) -> float:
-        return read_settings(os.environ).mlflow_idle_s
+        return read_settings(os.environ).mlflow.idle_s
 
     def keep_spare(self) -> None:
         """Start none: one that waits would take as much memory as one that is used."""

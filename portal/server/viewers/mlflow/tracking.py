@@ -10,14 +10,14 @@ import os
 from collections.abc import MutableMapping
 from pathlib import Path
 
-from spawner.session_settings import SessionSettings
+from portal.settings.session_tables import SessionTables
 
 FOLDER = "mlruns"
 # Without the first, MLflow refuses folders; without the second, it reports its use to its makers.
 VARIABLES = {"MLFLOW_ALLOW_FILE_STORE": "true", "MLFLOW_DISABLE_TELEMETRY": "true"}
 
 
-def offer_mlflow(environ: MutableMapping[str, str], settings: SessionSettings) -> None:
+def offer_mlflow(environ: MutableMapping[str, str], settings: SessionTables) -> None:
     """Have kernels and ranks log to one folder, unless the site or `environ` says otherwise.
 
     Also where nothing shows the pages: the kernels have what is needed to log.
@@ -27,7 +27,7 @@ def offer_mlflow(environ: MutableMapping[str, str], settings: SessionSettings) -
             environ.setdefault(name, value)
 
 
-def has_mlflow(settings: SessionSettings) -> bool:
+def has_mlflow(settings: SessionTables) -> bool:
     """Return whether sessions on this node show the pages."""
     return bool(settings.mlflow_python) and os.access(settings.mlflow_python, os.X_OK)
 

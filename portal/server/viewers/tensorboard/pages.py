@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
-from pathlib import Path
 from typing import Any
 
 from traitlets import default
@@ -12,7 +10,7 @@ from traitlets import default
 from portal.server.viewers.pages import FolderPages
 from portal.server.viewers.tensorboard.script import TensorBoardScript
 from portal.server.viewers.viewer import TENSORBOARD
-from spawner.session_settings import read_settings
+from portal.settings.session_tables import read_settings
 
 
 class TensorBoards(FolderPages):
@@ -25,21 +23,17 @@ class TensorBoards(FolderPages):
 
     @default("python")
     def _default_python(self) -> str:
-        settings = read_settings(os.environ)
-        if settings.xprof_python and os.access(settings.xprof_python, os.X_OK):
-            return settings.xprof_python
-        told = settings.tensorboard_python
-        # A session that an earlier release queued is told nothing.
-        beside = Path(sys.prefix).parent / "tensorboard/bin/python"
-        return told or str(beside if beside.exists() else sys.executable)
+        environments = read_settings(os.environ).environments
+        has_profiler = os.access(environments.xprof_python, os.X_OK)
+        return environments.xprof_python if has_profiler else environments.tensorboard_python
 
     @default("limit")
     def _default_limit(self) -> int:
-        return read_settings(os.environ).tensorboard_limit
+        return read_settings(os.environ).tensorboard.limit
 
     @default("idle_timeout_s")
     def _default_idle_timeout_s(self) -> float:
-        return read_settings(os.environ).tensorboard_idle_s
+        return read_settings(os.environ).tensorboard.idle_s
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from spawner.session_settings import SessionSettings
+from tests.support.told import VARIABLE, told
 
 ENVIRONMENTS = "/opt/data-scientist-portal/environments"
 # For code-server and MLflow, which start when their tab is opened: before that, only whether the
@@ -31,28 +31,28 @@ class SessionTool:
 
 
 TOOLS = {
-    "vscode": SessionTool("[vscode]", {"vscode_program": NEVER_STARTED}, ("portal/api/tools",)),
-    "ssh": SessionTool("[ssh] limit", {"ssh_limit": 16, "ssh_forwards_ports": True}),
-    "output": SessionTool("[notebooks] save_output", {"saves_output": True}),
-    "sharing": SessionTool("[sharing]", {"is_shareable": True}),
-    "git": SessionTool("[git]", {"git": True, "course_hosts": ["github.com"]}),
-    "mlflow": SessionTool("[mlflow]", {"mlflow_python": NEVER_STARTED}, ("portal/api/tools",)),
+    "vscode": SessionTool(
+        "[vscode]", {"vscode": {"enabled": True, "program": NEVER_STARTED}}, ("portal/api/tools",)
+    ),
+    "ssh": SessionTool("[ssh] limit", {"ssh": {"limit": 16}}),
+    "output": SessionTool("[notebooks] save_output", {"notebooks": {"save_output": True}}),
+    "sharing": SessionTool("[sharing]", {"sharing": {"enabled": True}}),
+    "git": SessionTool("[git]", {"git": {"enabled": True, "course_hosts": ["github.com"]}}),
+    "mlflow": SessionTool("[mlflow]", {"mlflow": {"enabled": True}}, ("portal/api/tools",)),
     "files": SessionTool(
-        "[files]", {"resumable_uploads": True, "archives": True, "previews": True}
+        "[files]", {"files": {"resumable_uploads": True, "archives": True, "previews": True}}
     ),
     "meter": SessionTool(
         "[meter]",
-        {"meter_interval_s": 5.0, "warnings_s": [1800, 900, 300]},
+        {"meter": {"interval_s": 5.0}, "clock": {"warnings_minutes": [30, 15, 5]}},
         ("portal/api/session", "portal/api/session/history", "portal/api/session/activity"),
     ),
     "tensorboard": SessionTool(
         "TensorBoard's button",
-        {"tensorboard_python": f"{ENVIRONMENTS}/tensorboard/bin/python", "tensorboard_limit": 8},
+        {"environments": {"tensorboard": f"{ENVIRONMENTS}/tensorboard"}},
         ("portal/api/tensorboards",),
     ),
-    "runs": SessionTool(
-        "list of runs", {"runs_most_mib": 10_240, "runs_newest_kept": 20}, ("portal/api/runs",)
-    ),
+    "runs": SessionTool("list of runs", {"runs": {"most_gib": 10}}, ("portal/api/runs",)),
 }
 
 
@@ -67,8 +67,8 @@ def names_of(variant: str) -> tuple[str, ...]:
 
 def settings_of(variant: str) -> str:
     """Return what the hub tells the session, as the value of its variable."""
-    told = {key: value for name in names_of(variant) for key, value in TOOLS[name].told.items()}
-    return SessionSettings(site_name="Benchmark", any_port=True, **told).to_json()
+    tables = {key: value for name in names_of(variant) for key, value in TOOLS[name].told.items()}
+    return told(site={"name": "Benchmark"}, **tables)[VARIABLE]
 
 
 def asked_of(variant: str) -> tuple[str, ...]:

@@ -85,7 +85,7 @@ os.execv({server!r}, [{server!r}])
 _PORTAL_SERVER_FOR_STOCK = """\
 #!{python} -B
 import json, os, sys
-os.environ["PORTAL_SETTINGS"] = json.dumps({{"port_min": 30000, "port_max": 32767}})
+os.environ["PORTAL_SETTINGS"] = json.dumps({{"resources": {{}}}})
 from spawner.node import port_report, singleuser
 port_report.PORT_PATH = "batchspawner"
 sys.argv = sys.argv[:1]

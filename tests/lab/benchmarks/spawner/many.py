@@ -50,6 +50,7 @@ _FILL = """\
 import secrets, sys
 from datetime import datetime, timezone
 from jupyterhub import orm
+from spawner.settings.tables import ResourceSettings
 from spawner.slurm.jobs import RECORDS
 from spawner.session.session import Session, job_comment, identify_hub
 from spawner.slurm.resources import ResourcesPerGpu
@@ -71,7 +72,7 @@ for number in range(1, int(n_sessions) + 1):
     token = secrets.token_hex(16)
     orm.APIToken.new(token=token, user=user, scopes=["users:activity!user"])
     print(name, token, file=tokens)
-    resources = ResourcesPerGpu().resources(1)
+    resources = ResourceSettings().per_gpu.resources(1)
     session = Session.create(name, resources=resources, walltime_s=28800, token_id=0)
     session = session.changed(job_id=number, address=address, port=int(port), is_ready=True)
     server = orm.Server(proto="http", ip=address, port=int(port), base_url=f"/user/{name}/",

@@ -179,7 +179,7 @@ def _bare_start_s(api_url: str) -> float:
         "SHELL": "/bin/bash",
         "PATH": "/usr/local/bin:/usr/bin:/bin",
         "LANG": "C.UTF-8",
-        "PORTAL_SETTINGS": json.dumps({"port_min": port, "port_max": port}),
+        "PORTAL_SETTINGS": json.dumps({"resources": {"port_min": port, "port_max": port}}),
         "JUPYTERHUB_API_TOKEN": secrets.token_hex(16),
         "JUPYTERHUB_API_URL": api_url,
         "JUPYTERHUB_USER": PORTAL_USER,

@@ -47,10 +47,10 @@ from deploy.site.installer.texts import (
 )
 from deploy.site.installer.units import render_units
 from portal.hub.settings.loader import load_settings
-from portal.hub.settings.s3 import S3Settings
-from portal.hub.settings.site import SiteSettings
+from portal.settings.s3 import S3Settings
 from portal.site.checks.workplace_findings import read_left_out
 from spawner import __version__
+from spawner.settings.tables import SiteSettings
 
 
 @pytest.fixture

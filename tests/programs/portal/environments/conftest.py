@@ -44,7 +44,7 @@ def home(tmp_path: Path, wheels: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in [name for name in os.environ if name.startswith(("PIP_", "UV_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
-    settings = {"environments_file": str(tmp_path / "site.toml")}
+    settings = {"environments": {"registry": str(tmp_path / "site.toml")}}
     monkeypatch.setenv("PORTAL_SETTINGS", json.dumps(settings))
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     monkeypatch.setenv("PIP_NO_INDEX", "1")

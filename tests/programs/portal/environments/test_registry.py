@@ -91,7 +91,7 @@ def adding(path: Path, name: str) -> Iterator[subprocess.Popen[str]]:
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path))
-    settings = {"environments_file": str(tmp_path / "site.toml")}
+    settings = {"environments": {"registry": str(tmp_path / "site.toml")}}
     monkeypatch.setenv("PORTAL_SETTINGS", json.dumps(settings))
     return tmp_path
 

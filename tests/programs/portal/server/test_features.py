@@ -33,13 +33,11 @@ ROUTES = {
 }
 WITHOUT_ROUTES = {"collaboration", "exports", "git", "rescue", "sharing", "terminals"}
 EVERYTHING_ON = {
-    "forbids_downloads": True,
-    "git": True,
-    "is_shareable": True,
-    "previews": True,
-    "resumable_uploads": True,
-    "s3_endpoint": "http://127.0.0.1:9",
-    "saves_output": True,
+    "files": {"downloads": False, "previews": True, "resumable_uploads": True},
+    "git": {"enabled": True},
+    "sharing": {"enabled": True},
+    "s3": {"endpoint": "http://127.0.0.1:9"},
+    "notebooks": {"save_output": True},
 }
 
 

@@ -51,7 +51,7 @@ class Server:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    with session_server(tmp_path, resumable_uploads=True) as one:
+    with session_server(tmp_path, files={"resumable_uploads": True}) as one:
         yield Server(one.pid, one.url, one.home)
 
 

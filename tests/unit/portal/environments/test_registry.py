@@ -22,6 +22,7 @@ from portal.environments.registry import (
     read_registry,
     remove_entry,
 )
+from tests.support.told import told
 
 
 def parse(**table: Any) -> Environment:
@@ -243,9 +244,7 @@ def test_the_activation_scripts_of_conda_are_read_before_the_kernel(tmp_path: Pa
 
 
 def test_the_folders_of_the_settings_are_bound_where_they_are_there(tmp_path: Path) -> None:
-    node = probe_node(
-        {"PORTAL_SETTINGS": json.dumps({"image_binds": [str(tmp_path), "/not/here"]})}
-    )
+    node = probe_node(told(environments={"image_binds": [str(tmp_path), "/not/here"]}))
 
     assert node.binds == (tmp_path,)
     assert node.has_gpus
@@ -255,7 +254,7 @@ def test_the_folders_of_the_settings_are_bound_where_they_are_there(tmp_path: Pa
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path))
-    settings = {"environments_file": str(tmp_path / "site.toml")}
+    settings = {"environments": {"registry": str(tmp_path / "site.toml")}}
     monkeypatch.setenv("PORTAL_SETTINGS", json.dumps(settings))
     return tmp_path
 

@@ -6,6 +6,7 @@ import copy
 import json
 import re
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,8 @@ from portal.hub.apply import apply_settings
 from portal.hub.pages.base import STATIC_DIR, TEMPLATES_DIR, PortalView
 from portal.hub.session_environment import EXTENSIONS_OFF
 from portal.hub.settings.loader import Settings
-from portal.hub.settings.site import SiteSettings
-from spawner.session_settings import SessionSettings, Tool
+from portal.settings.session_tables import SessionTables, read_settings
+from spawner.settings.tables import SiteSettings
 from spawner.spawner import SlurmGPUSpawner
 
 ROOT = Path(__file__).parents[4]
@@ -84,8 +85,8 @@ def test_administrators_are_let_in(load: Load, minimal_toml: str) -> None:
 
 def test_the_spawner_gets_the_rule_of_the_site(c: Config) -> None:
     spawner = c.SlurmGPUSpawner
-    assert (spawner.cores_per_gpu, spawner.memory_mib_per_gpu) == (8, 49152)
-    assert (spawner.default_walltime_s, spawner.max_walltime_s) == (7200, 86400)
+    assert (spawner.cores_per_gpu, spawner.memory_per_gpu_gib) == (8, 48)
+    assert (spawner.session_hours, spawner.max_session_hours) == (2, 24)
     assert spawner.partitions == ["jupyter"]
     assert spawner.server_argv == [
         "/opt/data-scientist-portal/environments/server/bin/dsportal-singleuser"
@@ -98,7 +99,7 @@ def test_sessions_are_extended_as_the_site_says(load: Load, minimal_toml: str) -
     apply_settings(config, load(minimal_toml + table))
 
     spawner = config.SlurmGPUSpawner
-    assert (spawner.extension_s, spawner.max_extended_s) == (7200, 43200)
+    assert (spawner.extension_hours, spawner.max_extended_hours) == (2.0, 12.0)
     assert (spawner.max_extensions, spawner.slurm_user) == (3, "slurmd")
     assert spawner.extend_while_others_wait is False
 
@@ -107,7 +108,7 @@ def test_no_session_is_extended_where_the_site_says_nothing(load: Load, minimal_
     config = Config()
     apply_settings(config, load(minimal_toml))
 
-    assert config.SlurmGPUSpawner.extension_s == 0
+    assert config.SlurmGPUSpawner.extension_hours == 0
 
 
 def test_every_setting_of_the_spawner_is_one_that_it_has(c: Config) -> None:
@@ -130,44 +131,16 @@ def test_the_programs_of_a_session_are_told_the_sites_settings(
     load: Load, minimal_toml: str
 ) -> None:
     table = '[tools.netron]\ncommand = ["/opt/netron", "{unix_socket}"]\n'
-    config = Config()
-    apply_settings(config, load(minimal_toml + table))
+    config, settings = Config(), load(minimal_toml + table)
+    apply_settings(config, settings)
 
-    assert config.SlurmGPUSpawner.session_settings == SessionSettings(
-        site_name="Data Scientist Portal",
-        extensions_on=("portal.server",),
-        extensions_off=EXTENSIONS_OFF,
-        log_mib=20,
-        cores_per_gpu=8,
-        memory_mib_per_gpu=49152,
-        warnings_s=(1800, 900, 300),
-        meter_interval_s=5.0,
-        idle_after_s=0.0,
-        idle_warning_s=900.0,
-        idle_gpu_percent=5.0,
-        idle_cpu_percent=5.0,
-        tensorboard_python="/opt/data-scientist-portal/environments/tensorboard/bin/python",
-        tensorboard_limit=8,
-        tensorboard_idle_s=3600.0,
-        ssh_limit=16,
-        ssh_forwards_ports=True,
-        runs_newest_kept=20,
-        saves_output=True,
-        resumable_uploads=True,
-        archives=True,
-        previews=True,
-        s3_region="us-east-1",
-        environments_file="/etc/data-scientist-portal/environments.toml",
-        mlflow_python="/opt/data-scientist-portal/environments/mlflow/bin/python",
-        xprof_python="/opt/data-scientist-portal/environments/xprof/bin/python",
-        mlflow_limit=4,
-        mlflow_idle_s=3600.0,
-        git=True,
-        course_hosts=("github.com", "gitlab.com"),
-        vscode_program="/opt/data-scientist-portal/code-server/bin/code-server",
-        vscode_gallery="https://open-vsx.org",
-        tools=(Tool(name="netron", title="", command=("/opt/netron", "{unix_socket}")),),
+    told = config.SlurmGPUSpawner.session_settings
+    assert told["extensions"] == {"portal.server": True, **dict.fromkeys(EXTENSIONS_OFF, False)}
+    read = read_settings({"PORTAL_SETTINGS": json.dumps(told)})
+    assert read == SessionTables(
+        **{key.name: getattr(settings, key.name) for key in fields(SessionTables)}
     )
+    assert read.tools["netron"].command == ("/opt/netron", "{unix_socket}")
 
 
 def test_storage_has_the_sites_own_names(load: Load, minimal_toml: str) -> None:

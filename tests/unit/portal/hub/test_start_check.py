@@ -10,7 +10,7 @@ from traitlets.config import Config
 
 from portal.hub import start_check
 from portal.hub.start_check import configured, find_lacks
-from spawner.defaults import DEFAULTS
+from spawner.installed_paths import LAUNCHER
 from spawner.spawner import SlurmGPUSpawner
 
 PROGRAMS = ("sudo", "sbatch", "squeue", "sinfo")
@@ -115,4 +115,4 @@ def test_a_trait_is_read_as_the_hub_reads_it() -> None:
     config = Config({"BatchSpawnerBase": {"launcher_argv": ["/own"]}})
 
     assert configured(config, SlurmGPUSpawner, "launcher_argv") == ["/own"]
-    assert configured(Config(), SlurmGPUSpawner, "launcher_argv") == [DEFAULTS.launcher]
+    assert configured(Config(), SlurmGPUSpawner, "launcher_argv") == [LAUNCHER]

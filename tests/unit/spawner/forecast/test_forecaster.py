@@ -12,15 +12,15 @@ from spawner.forecast.accuracy import ForecastRecord
 from spawner.forecast.forecaster import Forecast, Forecaster, Rejection, parse_test_only
 from spawner.forecast.query import ForecastQuery, forecast_query
 from spawner.options.accounting_limits import AccountingLimits
+from spawner.settings.tables import ResourceSettings
 from spawner.slurm.associations import Association, Associations
 from spawner.slurm.job_script import JobPlan, build_job
-from spawner.slurm.resources import ResourcesPerGpu
 
 NOW = datetime(2026, 11, 20, 14, 0, 0, tzinfo=UTC)
 PLAN = JobPlan(
     job_name="dsportal-forecast",
     comment="c",
-    resources=ResourcesPerGpu().resources(1),
+    resources=ResourceSettings().per_gpu.resources(1),
     walltime_s=28800,
     server_argv=("true",),
 )
@@ -134,7 +134,7 @@ async def test_another_size_user_or_partition_is_another_question() -> None:
     forecaster = cluster.forecaster()
     for question in (
         QUESTION,
-        about(resources=ResourcesPerGpu().resources(2)),
+        about(resources=ResourceSettings().per_gpu.resources(2)),
         replace(QUESTION, user="grace"),
         about(partition="long"),
         about(walltime_s=3600),
@@ -175,15 +175,15 @@ async def test_slurm_is_asked_only_so_often_a_minute() -> None:
     cluster = Cluster()
     forecaster = cluster.forecaster(asks_per_minute=3)
     for n_gpus in range(10):
-        await forecaster.forecast(about(resources=ResourcesPerGpu().resources(n_gpus)))
+        await forecaster.forecast(about(resources=ResourceSettings().per_gpu.resources(n_gpus)))
     assert len(cluster.questions) == 3
     cluster.time_s += 20
     for n_gpus in range(10, 20):
-        await forecaster.forecast(about(resources=ResourcesPerGpu().resources(n_gpus)))
+        await forecaster.forecast(about(resources=ResourceSettings().per_gpu.resources(n_gpus)))
     assert len(cluster.questions) == 4
     cluster.time_s += 3600
     for n_gpus in range(20, 30):
-        await forecaster.forecast(about(resources=ResourcesPerGpu().resources(n_gpus)))
+        await forecaster.forecast(about(resources=ResourceSettings().per_gpu.resources(n_gpus)))
     assert len(cluster.questions) == 7
 
 

@@ -7,10 +7,10 @@ import pytest
 from dsportal.slurm.errors import OptionsError
 from spawner.options.job_options import JobOptions, most_gpus
 from spawner.options.limits import Limits
+from spawner.settings.tables import ResourceSettings
 from spawner.slurm.catalog import Catalog, Partition
 from spawner.slurm.gres import GpuCount
 from spawner.slurm.nodes import Node
-from spawner.slurm.resources import ResourcesPerGpu
 
 HOSTILE = [
     "1;id",
@@ -29,6 +29,8 @@ HOSTILE = [
     "x" * 300,
     "../../etc/passwd",
 ]
+
+SHAPE = ResourceSettings().per_gpu
 
 
 def node(name: str, gpus: dict[str, int]) -> Node:
@@ -92,7 +94,7 @@ def test_what_is_no_number_of_gpus_is_refused_with_the_limit_and_the_next_step(
 def test_a_hostile_name_is_refused(key: str, value: object, catalog: Catalog) -> None:
     # Slurm's own lists decide which names there are.
     with pytest.raises(OptionsError, match=f"{key}|You asked for"):
-        JobOptions.parse({key: value}).check(catalog, Limits(), ResourcesPerGpu())
+        JobOptions.parse({key: value}).check(catalog, Limits(), SHAPE)
 
 
 @pytest.mark.parametrize("name", ["physics+astro", "a b", "ü@x"])
@@ -101,7 +103,7 @@ def test_a_name_that_slurm_lists_is_offered_whatever_its_letters(
 ) -> None:
     options = JobOptions.parse({"account": name})
 
-    options.check(catalog, Limits(listed={"account": (name,)}), ResourcesPerGpu())
+    options.check(catalog, Limits(listed={"account": (name,)}), SHAPE)
 
     assert options.name("account") == name
 
@@ -128,7 +130,7 @@ def test_an_option_that_does_not_exist_is_refused(key: str) -> None:
 
 
 def test_sessions_without_a_gpu_are_for_sites_that_allow_them(catalog: Catalog) -> None:
-    resources = JobOptions(n_gpus=0).check(catalog, Limits(min_gpus=0), ResourcesPerGpu())
+    resources = JobOptions(n_gpus=0).check(catalog, Limits(min_gpus=0), SHAPE)
 
     assert resources.n_gpus == 0
 
@@ -136,24 +138,24 @@ def test_sessions_without_a_gpu_are_for_sites_that_allow_them(catalog: Catalog) 
 @pytest.mark.parametrize("key", ["partition", "account", "qos", "reservation"])
 def test_where_a_site_offers_no_choice_none_can_be_made(key: str, catalog: Catalog) -> None:
     with pytest.raises(OptionsError, match="does not let users choose"):
-        JobOptions.parse({key: "x"}).check(catalog, Limits(), ResourcesPerGpu())
+        JobOptions.parse({key: "x"}).check(catalog, Limits(), SHAPE)
 
 
 def test_a_gpu_type_that_the_partition_has_not_is_refused(catalog: Catalog) -> None:
     limits = Limits(partitions=("jupyter", "big"))
 
-    JobOptions(partition="big", gpu_type="a100", n_gpus=8).check(catalog, limits, ResourcesPerGpu())
-    JobOptions(partition="big", gpu_type="1g.5gb").check(catalog, limits, ResourcesPerGpu())
+    JobOptions(partition="big", gpu_type="a100", n_gpus=8).check(catalog, limits, SHAPE)
+    JobOptions(partition="big", gpu_type="1g.5gb").check(catalog, limits, SHAPE)
     with pytest.raises(OptionsError, match="the partition jupyter has none"):
-        JobOptions(partition="jupyter", gpu_type="a100").check(catalog, limits, ResourcesPerGpu())
+        JobOptions(partition="jupyter", gpu_type="a100").check(catalog, limits, SHAPE)
 
 
 def test_a_gpu_type_may_be_in_another_partition_than_slurms_default(catalog: Catalog) -> None:
     limits = Limits(partitions=("jupyter", "big"))
 
-    JobOptions(gpu_type="a100").check(catalog, limits, ResourcesPerGpu())
+    JobOptions(gpu_type="a100").check(catalog, limits, SHAPE)
     with pytest.raises(OptionsError, match="the cluster has none"):
-        JobOptions(gpu_type="a100").check(catalog, Limits(), ResourcesPerGpu())
+        JobOptions(gpu_type="a100").check(catalog, Limits(), SHAPE)
 
 
 def test_a_gpu_type_that_the_site_does_not_offer_is_refused_although_slurm_has_it(
@@ -161,16 +163,16 @@ def test_a_gpu_type_that_the_site_does_not_offer_is_refused_although_slurm_has_i
 ) -> None:
     limits = Limits(partitions=("jupyter", "big"), gpu_types=("v100",))
 
-    JobOptions(gpu_type="v100").check(catalog, limits, ResourcesPerGpu())
+    JobOptions(gpu_type="v100").check(catalog, limits, SHAPE)
     with pytest.raises(OptionsError, match=r"not available to you\. Choose from v100"):
-        JobOptions(partition="big", gpu_type="a100").check(catalog, limits, ResourcesPerGpu())
+        JobOptions(partition="big", gpu_type="a100").check(catalog, limits, SHAPE)
 
 
 def test_a_cluster_without_gpus_says_so() -> None:
     catalog = Catalog(partitions={"cpu": partition("cpu", node("n1", {}), is_default=True)})
 
     with pytest.raises(OptionsError, match="you may not use any in the cluster"):
-        JobOptions(n_gpus=1).check(catalog, Limits(), ResourcesPerGpu())
+        JobOptions(n_gpus=1).check(catalog, Limits(), SHAPE)
 
 
 SITE = Limits(
@@ -243,7 +245,7 @@ def test_a_refusal_says_what_was_asked_the_limit_and_whose_it_is(
     catalog: Catalog, asked: dict[str, object], message: str
 ) -> None:
     with pytest.raises(OptionsError) as refused:
-        JobOptions.parse(asked).check(catalog, SITE, ResourcesPerGpu())
+        JobOptions.parse(asked).check(catalog, SITE, SHAPE)
 
     assert str(refused.value) == message
 
@@ -253,7 +255,7 @@ def test_who_may_use_no_gpu_in_a_partition_is_told_to_choose_another(catalog: Ca
     asked = JobOptions.parse({"gpu_type": "a100", "partition": "big"})
 
     with pytest.raises(OptionsError) as refused:
-        asked.check(catalog, limits, ResourcesPerGpu())
+        asked.check(catalog, limits, SHAPE)
 
     assert str(refused.value) == (
         "You asked for 1 GPU, but you may not use any in the partition big (GPU type a100). "
@@ -264,7 +266,7 @@ def test_who_may_use_no_gpu_in_a_partition_is_told_to_choose_another(catalog: Ca
 def test_the_last_allowed_length_and_number_are_allowed(catalog: Catalog) -> None:
     asked = JobOptions.parse({"gpus": "3", "gpu_type": "a100", "partition": "big", "hours": 8})
 
-    assert asked.check(catalog, SITE, ResourcesPerGpu()).n_gpus == 3
+    assert asked.check(catalog, SITE, SHAPE).n_gpus == 3
 
 
 def test_the_most_gpus_are_those_of_the_type_the_place_and_the_limit(catalog: Catalog) -> None:

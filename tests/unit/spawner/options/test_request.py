@@ -86,7 +86,7 @@ def test_a_partition_may_have_a_rule_of_its_own(catalog: Catalog) -> None:
 def test_a_session_too_long_for_slurms_default_partition_names_no_partition(
     catalog: Catalog,
 ) -> None:
-    traits = Traits(max_walltime_s=48 * 3600)
+    traits = Traits(max_session_hours=48)
 
     with pytest.raises(OptionsError, match="30 hours; a session may last at most 24 hours"):
         request_of(traits, {"hours": 30}, catalog)
@@ -115,7 +115,7 @@ def test_batchspawners_settings_are_defaults_of_the_job(catalog: Catalog) -> Non
 
 
 def test_a_session_shorter_than_the_warning_is_not_warned(catalog: Catalog) -> None:
-    traits = Traits(warning_s=600)
+    traits = Traits(slurm_warning_s=600)
 
     assert plan(traits, {"hours": "0.1"}, catalog).warning_s == 0
     assert plan(traits, {"hours": "1"}, catalog).warning_s == 600
@@ -152,19 +152,19 @@ def test_a_users_own_limit_counts_in_place_of_those_of_groups() -> None:
 def test_a_session_lasts_as_long_as_asked_or_as_the_site_says(
     catalog: Catalog, asked: dict[str, object], walltime_s: int
 ) -> None:
-    traits = Traits(max_walltime_s=48 * 3600, default_walltime_s=8 * 3600)
+    traits = Traits(max_session_hours=48, session_hours=8)
 
     assert request_of(traits, asked, catalog).walltime_s == walltime_s
 
 
 def test_the_sites_default_is_cut_to_what_the_partition_allows(catalog: Catalog) -> None:
-    traits = Traits(max_walltime_s=48 * 3600, default_walltime_s=48 * 3600)
+    traits = Traits(max_session_hours=48, session_hours=48)
 
     assert request_of(traits, {}, catalog).walltime_s == 24 * 3600
 
 
 def test_a_length_that_is_too_long_for_a_partition_names_it(catalog: Catalog) -> None:
-    traits = Traits(max_walltime_s=48 * 3600, partitions=["dense"])
+    traits = Traits(max_session_hours=48, partitions=["dense"])
 
     with pytest.raises(OptionsError) as refused:
         request_of(traits, {"hours": 30}, catalog)
@@ -176,9 +176,7 @@ def test_a_length_that_is_too_long_for_a_partition_names_it(catalog: Catalog) ->
 
 
 def test_a_rescue_session_is_small_and_of_a_fixed_length(catalog: Catalog) -> None:
-    traits = Traits(
-        rescue_walltime_s=900, rescue_cores=2, rescue_memory_mib=2048, partitions=["dense"]
-    )
+    traits = Traits(rescue_hours=0.25, rescue_cores=2, rescue_memory_gib=2, partitions=["dense"])
 
     request = request_of(traits, {"rescue": "1"}, catalog)
 
@@ -189,7 +187,7 @@ def test_a_rescue_session_is_small_and_of_a_fixed_length(catalog: Catalog) -> No
 
 def test_a_site_without_rescue_sessions_says_so(catalog: Catalog) -> None:
     with pytest.raises(OptionsError) as refused:
-        request_of(Traits(rescue_walltime_s=0), {"rescue": "1"}, catalog)
+        request_of(Traits(rescue_hours=0), {"rescue": "1"}, catalog)
 
     assert str(refused.value) == ("This site offers no rescue sessions. Ask the administrators.")
 
@@ -198,8 +196,8 @@ def test_the_limits_of_the_site_are_those_of_its_settings() -> None:
     traits = Traits(
         max_gpus=4,
         allow_cpu_only=True,
-        default_walltime_s=3600,
-        max_walltime_s=7200,
+        session_hours=1,
+        max_session_hours=2,
         partitions=["jupyter", "dense"],
         gpu_types=["v100"],
         accounts=["physics"],
@@ -221,7 +219,7 @@ def test_a_refusal_of_a_number_names_what_the_user_can_get(catalog: Catalog) -> 
 
 
 def test_a_rule_of_a_partition_is_fitted_to_nodes_with_enough_gpus(catalog: Catalog) -> None:
-    traits = Traits(cores_per_gpu=100, memory_mib_per_gpu=10**6)
+    traits = Traits(cores_per_gpu=100, memory_per_gpu_gib=1000)
 
     # n3 has two GPUs, n2 eight: what a session gets has to fit on any that can hold it.
     assert (
@@ -230,7 +228,7 @@ def test_a_rule_of_a_partition_is_fitted_to_nodes_with_enough_gpus(catalog: Cata
     assert resources_per_gpu(traits, catalog, n_gpus=0, partition="dense").cores_per_gpu == 5
     assert resources_per_gpu(traits, catalog, n_gpus=1, partition="jupyter").cores_per_gpu == 10
     shards = resources_per_gpu(traits, catalog, n_gpus=1, partition="dense", gpu_type=SHARD)
-    assert (shards.cores_per_gpu, shards.memory_mib_per_gpu, shards.reason) == (100, 10**6, "")
+    assert (shards.cores_per_gpu, shards.memory_mib_per_gpu, shards.reason) == (100, 1_024_000, "")
 
 
 def test_a_rule_with_an_unknown_key_is_shown_whole(catalog: Catalog) -> None:

@@ -6,13 +6,13 @@ import json
 
 from dsportal.slurm.states import JobState
 from spawner.session.session import Session, identify_hub, job_comment, read_session_id
+from spawner.settings.tables import ResourceSettings
 from spawner.slurm.jobs import JobKey, JobRecord
-from spawner.slurm.resources import ResourcesPerGpu
 
 
 def new_session() -> Session:
     return Session.create(
-        "ada", resources=ResourcesPerGpu().resources(2), walltime_s=28800, token_id=7
+        "ada", resources=ResourceSettings().per_gpu.resources(2), walltime_s=28800, token_id=7
     )
 
 

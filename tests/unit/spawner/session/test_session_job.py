@@ -21,8 +21,8 @@ from spawner.session.progress import Progress
 from spawner.session.session import Session
 from spawner.session.session_job import SessionJob
 from spawner.session.spawn_error import StartFailedError
+from spawner.settings.tables import ResourceSettings
 from spawner.slurm.jobs import JobEnd, JobKey, JobRecord
-from spawner.slurm.resources import ResourcesPerGpu
 from tests.support.eventually import eventually_async
 
 JOB_ID = 17
@@ -108,7 +108,7 @@ class Setting:
         self.answers = asyncio.Event()
         self.probed: list[str] = []
         self.session = Session.create(
-            "ada", resources=ResourcesPerGpu().resources(1), walltime_s=3600, token_id=1
+            "ada", resources=ResourceSettings().per_gpu.resources(1), walltime_s=3600, token_id=1
         )
         self.jobs: list[SessionJob] = []
         self.job = self.make_job(self.session)

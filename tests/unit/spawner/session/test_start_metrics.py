@@ -23,10 +23,10 @@ from spawner.options.job_options import JobOptions
 from spawner.options.request import Request
 from spawner.session.session import Session
 from spawner.session.start_metrics import count_start, expect_start, has_room
+from spawner.settings.tables import ResourceSettings
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.job_script import JobPlan
 from spawner.slurm.jobs import JobKey, JobRecord
-from spawner.slurm.resources import ResourcesPerGpu
 
 LOG = logging.getLogger("forecasts")
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -35,7 +35,7 @@ QUESTION = ForecastQuery(
     plan=JobPlan(
         job_name="dsportal-forecast",
         comment="c",
-        resources=ResourcesPerGpu().resources(1),
+        resources=ResourceSettings().per_gpu.resources(1),
         walltime_s=3600,
         server_argv=("true",),
     ),
@@ -54,7 +54,7 @@ def catalog(n_used: int) -> Catalog:
 def request(n_gpus: int) -> Request:
     return Request(
         options=JobOptions.parse({"gpus": n_gpus}),
-        resources=ResourcesPerGpu().resources(n_gpus),
+        resources=ResourceSettings().per_gpu.resources(n_gpus),
         partition="jupyter",
         walltime_s=3600,
     )

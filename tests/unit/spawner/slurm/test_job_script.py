@@ -12,8 +12,9 @@ import pytest
 
 from spawner.errors import SettingsError
 from spawner.programs import launcher
+from spawner.settings.tables import ResourceSettings
 from spawner.slurm.job_script import Job, JobPlan, build_job, parse_extra_options
-from spawner.slurm.resources import Resources, ResourcesPerGpu
+from spawner.slurm.resources import Resources
 
 GOLDEN_DIR = Path(__file__).parents[1] / "golden"
 ODD_PATH = "/opt/a b/$(id)/'x'/dsportal-singleuser"
@@ -23,7 +24,7 @@ def plan(n_gpus: int = 1, **changes: object) -> JobPlan:
     fields: dict[str, object] = {
         "job_name": "dsportal-0123456789abcdef",
         "comment": "data-scientist-portal hub=0123456789ab",
-        "resources": ResourcesPerGpu().resources(n_gpus),
+        "resources": ResourceSettings().per_gpu.resources(n_gpus),
         "walltime_s": 28800,
         "server_argv": ("/opt/server/bin/dsportal-singleuser",),
         **changes,

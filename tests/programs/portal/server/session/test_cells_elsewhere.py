@@ -22,10 +22,8 @@ IDLE_AFTER_S = 1.0
 def server() -> Iterator[NotebookServer]:
     """A session that counts as unused after a moment."""
     settings = {
-        "meter_interval_s": 0.2,
-        "idle_after_s": IDLE_AFTER_S,
-        "idle_warning_s": 3600.0,
-        "idle_cpu_percent": 1000.0,
+        "meter": {"interval_s": 0.2},
+        "idle": {"after_minutes": IDLE_AFTER_S / 60, "warning_minutes": 60, "cpu_percent": 100},
     }
     environ = {"JUPYTER_NO_CONFIG": "1", "PORTAL_SETTINGS": json.dumps(settings)}
     with tempfile.TemporaryDirectory(prefix="dsp-", ignore_cleanup_errors=True) as folder:

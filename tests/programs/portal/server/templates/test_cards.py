@@ -262,7 +262,7 @@ def repository(site: Path, tmp_path: Path) -> Path:
 
 
 def told(site_templates: list[str]) -> dict[str, str]:
-    return {"PORTAL_SETTINGS": json.dumps({"site_templates": site_templates})}
+    return {"PORTAL_SETTINGS": json.dumps({"storage": {"site_templates": site_templates}})}
 
 
 def test_folders_and_repositories_of_the_site_come_in_folders_of_their_own(

@@ -141,7 +141,7 @@ def test_the_first_form_after_a_start_of_the_hub_waits_for_the_limits_of_account
 
 
 def test_the_site_decides_what_comes_with_a_gpu_and_for_how_long() -> None:
-    site = {"cores_per_gpu": 4, "memory_mib_per_gpu": 16384, "default_walltime_s": 5400}
+    site = {"cores_per_gpu": 4, "memory_per_gpu_gib": 16, "session_hours": 1.5}
 
     page = show(PageSide(node_line("node01"), **site))
 

@@ -1,4 +1,4 @@
-"""Each default stands once: in `spawner/defaults.py`, or in `portal/hub/settings`."""
+"""Each default stands once, in the line of its setting."""
 
 from __future__ import annotations
 
@@ -11,23 +11,16 @@ import pytest
 
 from portal.hub.settings.loader import TABLES
 from portal.hub.settings.reference import NAMED_TABLES
-from portal.hub.settings.resources import ResourceSettings
-from portal.hub.settings.session import ClockSettings, ExtensionSettings
-from portal.hub.settings.tools import EnvironmentSettings
-from spawner.client.preflight import Preflight
-from spawner.defaults import DEFAULTS
-from spawner.options.limits import Limits
 from spawner.options.traits import SiteTraits
-from spawner.slurm.resources import ResourcesPerGpu
 
 CHECKOUT = Path(__file__).parents[4]
+ROOMS = ("spawner/settings", "portal/settings", "portal/hub/settings")
 # Neither is a choice of ours: a feature that is off, and the ports that need no rights.
 NEUTRAL = {0, 1024, 65535}
 # Where constructors call a setting something else.
 OTHER_NAMES = {"waiting_s", "running_s", "asks_per_minute", "fresh_s", "idle_after_s", "walltime_s"}
 KEYS = {
     *(key.name for cls in (*TABLES.values(), *NAMED_TABLES.values()) for key in fields(cls)),
-    *(key.name for key in fields(DEFAULTS)),
     *SiteTraits.class_trait_names(config=True),
     *OTHER_NAMES,
 } - {
@@ -80,7 +73,7 @@ def literal_defaults(text: str) -> Iterator[str]:
     "text",
     [
         "def f(*, cores_per_gpu: int = 8): ...",
-        "def f(x, warning_s=10 * 60): ...",
+        "def f(x, slurm_warning_s=10 * 60): ...",
         "class A:\n    idle_minutes: float = 60.0",
         "class A:\n    port_min = Integer(30000, min=1024).tag(config=True)",
     ],
@@ -90,7 +83,11 @@ def test_a_default_of_its_own_is_seen(text: str) -> None:
 
 
 def test_no_trait_constructor_or_program_has_a_default_of_its_own() -> None:
-    homes = {CHECKOUT / "spawner/defaults.py", *(CHECKOUT / "portal/hub/settings").glob("*.py")}
+    homes = {
+        CHECKOUT / "spawner/options/traits.py",
+        CHECKOUT / "spawner/client/preflight.py",
+        *(path for room in ROOMS for path in (CHECKOUT / room).glob("*.py")),
+    }
     paths = [
         path
         for folder in ("spawner", "portal", "deploy/one_machine")
@@ -104,16 +101,3 @@ def test_no_trait_constructor_or_program_has_a_default_of_its_own() -> None:
         for name in literal_defaults(path.read_text(encoding="utf-8"))
     }
     assert found == set()
-
-
-def test_the_spawner_alone_and_the_portal_have_the_same_defaults() -> None:
-    traits, resources, clock = SiteTraits(), ResourceSettings(), ClockSettings()
-
-    assert traits.cores_per_gpu == resources.cores_per_gpu == ResourcesPerGpu().cores_per_gpu
-    assert traits.memory_mib_per_gpu == resources.memory_mib_per_gpu
-    assert traits.default_walltime_s == resources.session_s == Limits().default_walltime_s
-    assert traits.max_walltime_s == resources.max_session_s
-    assert traits.warning_s == clock.slurm_warning_s
-    assert traits.max_extended_s == ExtensionSettings().most_s
-    assert traits.server_argv == [EnvironmentSettings().server_program]
-    assert Preflight() == traits.preflight

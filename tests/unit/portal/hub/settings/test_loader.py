@@ -10,7 +10,7 @@ import pytest
 
 from portal.hub.session_environment import session_settings
 from portal.hub.settings.loader import Settings, load_settings
-from portal.hub.settings.site import TlsMode
+from portal.hub.settings.login import TlsMode
 from spawner.client.storage import MOST_FOLDERS
 from spawner.errors import SettingsError
 
@@ -36,7 +36,7 @@ def test_the_smallest_file_lets_nobody_in_and_keeps_the_rule_of_8_cores_48_gib_a
     assert list(settings.partitions) == ["jupyter"]
     resources = settings.resources
     assert (resources.cores_per_gpu, resources.memory_mib_per_gpu) == (8, 49152)
-    assert (resources.session_s, resources.max_session_s) == (28800, 86400)
+    assert (resources.walltime_s, resources.max_walltime_s) == (28800, 86400)
 
 
 def test_settings_cannot_be_changed_after_loading(load: Load, minimal_toml: str) -> None:
@@ -53,7 +53,7 @@ def test_half_an_hour_and_half_a_gib_are_whole_seconds_and_mib(
 
     resources = load(toml).resources
 
-    assert resources.session_s == 1800
+    assert resources.walltime_s == 1800
     assert resources.memory_mib_per_gpu == 512
 
 
@@ -219,11 +219,11 @@ def test_web_tools_are_read(load: Load, minimal_toml: str) -> None:
 
 
 def test_one_line_turns_vs_code_off(load: Load, minimal_toml: str) -> None:
-    assert session_settings(load(minimal_toml)).vscode_program
+    assert session_settings(load(minimal_toml))["vscode"]["enabled"]
 
     off = session_settings(load(minimal_toml + "[vscode]\nenabled = false\n"))
 
-    assert off.vscode_program == ""
+    assert not off["vscode"]["enabled"]
 
 
 @pytest.mark.parametrize(
@@ -242,6 +242,13 @@ def test_one_line_turns_vs_code_off(load: Load, minimal_toml: str) -> None:
         ('[git]\ncourse_hosts = ["Git.example.org"]', "must look like"),
         ('[git]\ncourse_hosts = ["git.example.org:x"]', "must look like"),
         ('[environments]\nimage_binds = ["/a:/etc"]', "not an absolute path without"),
+        *(
+            (f'[s3]\nendpoint = "{url}"', "must look like https://s3.example.org")
+            for url in ("s3.example.org", "ftp://a", "https://a/b", "https://u:p@a", "https://a?b")
+        ),
+        ('[s3]\nbuckets = ["arn:aws:s3:::lab"]', "not a name of a bucket"),
+        ('[s3]\nbuckets = ["a..b"]', "not a name of a bucket"),
+        ('[s3]\nregion = "eu/central"', "letters, digits"),
     ],
 )
 def test_wrong_tools_are_refused(load: Load, minimal_toml: str, table: str, sentence: str) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from portal.hub.settings.loader import TABLES, load_settings
+from portal.hub.settings.login import TlsMode
 from portal.hub.settings.reference import example_toml, reference_markdown, toml_value
-from portal.hub.settings.schema import field_rule
-from portal.hub.settings.site import TlsMode
+from spawner.settings.schema import rule_of
 
 ROOT = Path(__file__).parents[5]
 EXAMPLE = ROOT / "deploy/site/portal.example.toml"
@@ -37,7 +37,7 @@ def test_the_reference_holds_what_the_command_prints() -> None:
     ("table", "key"), [(name, key) for name, cls in TABLES.items() for key in fields(cls)]
 )
 def test_every_key_is_described_in_both(table: str, key: object) -> None:
-    doc = field_rule(key).doc
+    doc = rule_of(key).doc
     # Other tests hold both files to what the commands print.
     example, reference = EXAMPLE.read_text(), REFERENCE.read_text()
 

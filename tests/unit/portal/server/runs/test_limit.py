@@ -8,7 +8,7 @@ from pathlib import Path
 
 from portal.server.runs.limit import RunsLimit
 from portal.server.runs.runs import Runs
-from spawner.session_settings import SessionSettings
+from tests.support.told import tables
 
 
 class TrimmedRuns(Runs):
@@ -28,7 +28,7 @@ class TrimmedRuns(Runs):
 def test_the_limit_is_applied_at_the_start_and_survives_a_home_that_fails(tmp_path: Path) -> None:
     async def use() -> list[tuple[int, int]]:
         runs = TrimmedRuns(tmp_path)
-        settings = SessionSettings(runs_most_mib=2, runs_newest_kept=5)
+        settings = tables(runs={"most_gib": 2 / 1024, "newest_kept": 5})
         limit = RunsLimit(runs, settings, logging.getLogger("test"))
         limit.start()
         await asyncio.wait_for(runs.is_trimmed.wait(), timeout=30)
@@ -41,7 +41,7 @@ def test_the_limit_is_applied_at_the_start_and_survives_a_home_that_fails(tmp_pa
 def test_without_a_limit_nothing_is_removed(tmp_path: Path) -> None:
     async def use() -> list[tuple[int, int]]:
         runs = TrimmedRuns(tmp_path)
-        limit = RunsLimit(runs, SessionSettings(), logging.getLogger("test"))
+        limit = RunsLimit(runs, tables(), logging.getLogger("test"))
         limit.start()
         await limit.stop()
         return runs.limits

@@ -15,7 +15,7 @@ from portal.server.session.idle import (
     Observation,
     is_used,
 )
-from spawner.session_settings import SessionSettings
+from tests.support.told import tables
 
 POLICY = IdlePolicy(after_s=600, warning_s=120, gpu_percent=5.0, cpu_percent=5.0, save_s=30)
 STEP_S = 5
@@ -123,7 +123,7 @@ def test_one_short_burst_in_the_window_is_use() -> None:
 
 
 def test_the_policy_is_off_by_default() -> None:
-    session = SessionMonitor(IdlePolicy.of(SessionSettings()))
+    session = SessionMonitor(IdlePolicy.of(tables()))
 
     assert session.go_on(48 * 3600) is IdleState.USED
 
@@ -165,14 +165,12 @@ def test_pages_get_the_time_without_use_and_the_time_until_the_end() -> None:
 
 
 def test_the_settings_of_the_site_are_the_policy() -> None:
-    settings = SessionSettings(
-        idle_after_s=600, idle_warning_s=20, idle_gpu_percent=7.0, idle_cpu_percent=8.0
-    )
+    idle = {"after_minutes": 10, "warning_minutes": 1 / 3, "gpu_percent": 7, "cpu_percent": 8}
 
-    assert IdlePolicy.of(settings) == IdlePolicy(
+    assert IdlePolicy.of(tables(idle=idle)) == IdlePolicy(
         after_s=600, warning_s=20, gpu_percent=7.0, cpu_percent=8.0, save_s=20
     )
-    assert IdlePolicy.of(replace(settings, idle_warning_s=9999)).save_s == SAVE_S
+    assert IdlePolicy.of(tables(idle=idle | {"warning_minutes": 99})).save_s == SAVE_S
 
 
 def test_a_session_that_is_kept_begins_anew() -> None:

@@ -14,6 +14,7 @@ from portal.server.session.time_left import (
     SessionClock,
     find_end,
 )
+from tests.support.told import told
 
 
 class FakeHub:
@@ -80,7 +81,7 @@ async def test_many_tabs_ask_the_hub_once() -> None:
 async def test_the_hub_is_asked_seldom_while_the_end_is_far() -> None:
     hub, now_s = FakeHub(), [0.0]
     hub.left_s = 8 * 3600
-    clock = SessionClock(hub, {"PORTAL_SETTINGS": '{"warnings_s": [1800]}'}, now=lambda: now_s[0])
+    clock = SessionClock(hub, told(clock={"warnings_minutes": [30]}), now=lambda: now_s[0])
     await clock.read()
 
     now_s[0] = NEAR_ANSWER_AGE_S
@@ -213,7 +214,7 @@ async def test_ten_minutes_before_the_first_warning_the_hub_is_asked_more_often(
 ) -> None:
     hub, now_s = FakeHub(), [0.0]
     hub.left_s = left_s
-    clock = SessionClock(hub, {"PORTAL_SETTINGS": '{"warnings_s": [1800]}'}, now=lambda: now_s[0])
+    clock = SessionClock(hub, told(clock={"warnings_minutes": [30]}), now=lambda: now_s[0])
     await clock.read()
 
     now_s[0] = NEAR_ANSWER_AGE_S

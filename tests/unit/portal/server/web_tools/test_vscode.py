@@ -5,28 +5,31 @@ from __future__ import annotations
 import json
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from portal.server.web_tools.tool import WebTool
 from portal.server.web_tools.vscode import vscode_tool
-from spawner.session_settings import SessionSettings
+from portal.settings.session_tables import SessionTables
+from tests.support.told import tables
 
-SETTINGS = SessionSettings(vscode_program="/bin/sh", vscode_gallery="https://open-vsx.org/")
+VSCODE = {"enabled": True, "program": "/bin/sh", "gallery": "https://open-vsx.org/"}
+SETTINGS = tables(vscode=VSCODE)
 PREFIX = "/user/ada/port/0123/"
 
 
-def tool_of(settings: SessionSettings, private_dir: Path) -> WebTool:
+def tool_of(settings: SessionTables, private_dir: Path) -> WebTool:
     tool = vscode_tool(settings, private_dir, "/home/ada", PREFIX)
     assert tool is not None
     return tool
 
 
-@pytest.mark.parametrize("program", ["", "/opt/absent/code-server"])
-def test_a_site_or_a_node_without_it_does_not_offer_it(program: str, tmp_path: Path) -> None:
-    settings = replace(SETTINGS, vscode_program=program)
+@pytest.mark.parametrize("change", [{"enabled": False}, {"program": "/opt/absent/code-server"}])
+def test_a_site_or_a_node_without_it_does_not_offer_it(
+    change: dict[str, object], tmp_path: Path
+) -> None:
+    settings = tables(vscode=VSCODE | change)
 
     assert vscode_tool(settings, tmp_path, "/home/ada", PREFIX) is None
 
@@ -58,7 +61,7 @@ def test_a_site_names_its_gallery_or_has_none(tmp_path: Path) -> None:
     assert gallery["serviceUrl"] == "https://open-vsx.org/vscode/gallery"
 
     assert tool_of(SETTINGS, tmp_path).asks == (PREFIX, "https://open-vsx.org/")
-    without = tool_of(replace(SETTINGS, vscode_gallery=""), tmp_path)
+    without = tool_of(tables(vscode=VSCODE | {"gallery": ""}), tmp_path)
     assert without.asks == (PREFIX,)
     none = without.environment
 
@@ -98,6 +101,6 @@ def test_it_finds_the_shipped_kernels_first_and_then_those_of_environments(
 
 @pytest.mark.parametrize("forbids", [True, False])
 def test_a_site_without_downloads_has_none_here(tmp_path: Path, forbids: bool) -> None:
-    tool = tool_of(replace(SETTINGS, forbids_downloads=forbids), tmp_path)
+    tool = tool_of(tables(vscode=VSCODE, files={"downloads": not forbids}), tmp_path)
 
     assert ("--disable-file-downloads" in tool.command) is forbids

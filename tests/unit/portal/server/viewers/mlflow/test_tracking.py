@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from portal.server.viewers.mlflow.tracking import has_mlflow, offer_mlflow
-from spawner.session_settings import SessionSettings
+from tests.support.told import tables
 
 # Nothing shows the pages on this node.
-SETTINGS = SessionSettings(mlflow_python="/absent/python")
+SETTINGS = tables(mlflow={"enabled": True}, environments={"mlflow": "/absent"})
 
 
 @pytest.fixture(autouse=True)
@@ -38,6 +38,6 @@ def test_a_tracking_server_of_the_site_stays() -> None:
 def test_a_site_without_mlflow_sets_nothing() -> None:
     environ: dict[str, str] = {}
 
-    offer_mlflow(environ, SessionSettings())
+    offer_mlflow(environ, tables())
 
     assert environ == {}

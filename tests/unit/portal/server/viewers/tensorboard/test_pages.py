@@ -14,10 +14,11 @@ from portal.server.viewers.tensorboard.pages import TensorBoards
 def test_the_one_with_the_profiler_is_taken_where_it_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_there: bool
 ) -> None:
-    xprof = tmp_path / "xprof"
+    xprof = tmp_path / "bin/python"
+    xprof.parent.mkdir()
     if is_there:
         xprof.touch(mode=0o755)
-    told = {"tensorboard_python": "/plain/python", "xprof_python": str(xprof)}
+    told = {"environments": {"tensorboard": "/plain", "xprof": str(tmp_path)}}
     monkeypatch.setenv("PORTAL_SETTINGS", json.dumps(told))
 
-    assert TensorBoards().python == (str(xprof) if is_there else "/plain/python")
+    assert TensorBoards().python == (str(xprof) if is_there else "/plain/bin/python")

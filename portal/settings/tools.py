@@ -7,48 +7,46 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from portal.environments.registry import SITE_PATH
-from portal.hub.settings.schema import setting
-from portal.hub.settings.validators import (
-    check_folders,
-    check_gallery,
-    check_hosts,
-    check_tool_command,
-)
-from spawner.defaults import DEFAULTS, SERVER_PROGRAM
+from dsportal.amounts import SECONDS_PER_MINUTE
+from portal.settings.validators import HOST, check_tool_command, each_like, url
+from spawner.installed_paths import SERVER_ENVIRONMENT, SERVER_PROGRAM
+from spawner.settings.schema import setting
+
+ENVIRONMENTS = Path(SERVER_ENVIRONMENT).parent
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class EnvironmentSettings:
     """Python environments on the compute nodes."""
 
     server: Path = setting(
         "Environment of the notebook server.",
-        default=Path(DEFAULTS.server_environment),
+        default=Path(SERVER_ENVIRONMENT),
     )
     tensorboard: Path = setting(
         "Environment of TensorBoard.",
-        default=Path("/opt/data-scientist-portal/environments/tensorboard"),
+        default=ENVIRONMENTS / "tensorboard",
     )
     xprof: Path = setting(
         "Environment of TensorBoard with its profiler, which sessions take for TensorBoard on"
         " nodes that have it. 'deploy/environments/build xprof' makes it.",
-        default=Path("/opt/data-scientist-portal/environments/xprof"),
+        default=ENVIRONMENTS / "xprof",
     )
     mlflow: Path = setting(
         "Environment of MLflow, which sessions offer on nodes that have it.",
-        default=Path("/opt/data-scientist-portal/environments/mlflow"),
+        default=ENVIRONMENTS / "mlflow",
     )
     registry: Path = setting(
         "File on the compute nodes that names further environments, each of which becomes a kernel."
         " 'dsportal environments' reads and writes it.",
-        default=SITE_PATH,
+        default=Path("/etc/data-scientist-portal/environments.toml"),
     )
     image_binds: tuple[str, ...] = setting(
         "Folders of the compute nodes that every Apptainer or Singularity image sees.",
         default=(),
         example=("/srv/isilon",),
-        check=check_folders,
+        # Apptainer's --bind separates source, destination and options with ":", binds with ",".
+        check=each_like(r"/[^:,\s]*", "is not an absolute path without ':', ',' and spaces."),
     )
 
     @property
@@ -72,7 +70,7 @@ class EnvironmentSettings:
         return str(self.mlflow / "bin/python")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class TensorBoardSettings:
     """TensorBoards that users open in their sessions."""
 
@@ -89,8 +87,13 @@ class TensorBoardSettings:
         highest=10080,
     )
 
+    @property
+    def idle_s(self) -> float:
+        """Idle seconds after which one is stopped."""
+        return self.idle_minutes * SECONDS_PER_MINUTE
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, kw_only=True)
 class MlflowSettings:
     """MLflow in sessions: kernels log to the folder `~/mlruns`, and pages show folders of runs."""
 
@@ -112,8 +115,13 @@ class MlflowSettings:
         highest=10080,
     )
 
+    @property
+    def idle_s(self) -> float:
+        """Idle seconds after which one is stopped."""
+        return self.idle_minutes * SECONDS_PER_MINUTE
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, kw_only=True)
 class GitSettings:
     """Git in sessions."""
 
@@ -126,11 +134,14 @@ class GitSettings:
         "Hosts from which links fetch courses by https, with the port if it is not 443. The user is"
         " shown each course and asked first. Empty for no such links.",
         default=("github.com", "gitlab.com"),
-        check=check_hosts,
+        check=each_like(
+            rf"(?![^:]*[A-Z]){HOST}(?::\d+)?",
+            'must look like "git.example.org" or "git.example.org:8443".',
+        ),
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class VSCodeSettings:
     """VS Code in a tab of a session (code-server). Nodes without the program do not offer it."""
 
@@ -143,11 +154,16 @@ class VSCodeSettings:
         "Gallery of extensions, a server of Open VSX. Users' browsers and the nodes have to reach"
         " it. Empty: none; users can still install extensions from files.",
         default="https://open-vsx.org",
-        check=check_gallery,
+        check=url(
+            "https",
+            "http",
+            sentence='it must look like "https://open-vsx.org".',
+            may_have_path=True,
+        ),
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SshSettings:
     """Connections over ssh from users' own machines, through the portal's login.
 
@@ -168,7 +184,7 @@ class SshSettings:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ToolSettings:
     """A web tool of the compute nodes, opened in a tab behind the login."""
 

@@ -1,4 +1,8 @@
-"""Reads TOML tables into frozen dataclasses whose fields carry help, range and checks."""
+"""Settings, each one field of a table's dataclass: kind, help, default, range and check.
+
+That line is the key of portal.toml, the trait of the spawner, what a session is told and a row of
+the reference.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +21,13 @@ T = TypeVar("T")
 
 KIND_NAMES: dict[Any, str] = {
     bool: "true or false",
-    int: "whole number",
-    float: "number",
-    str: "text",
-    Path: "absolute path",
-    tuple[str, ...]: "list of texts",
-    tuple[int, ...]: "list of whole numbers",
-    dict[str, Any]: "table",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    Path: "an absolute path",
+    tuple[str, ...]: "a list of texts",
+    tuple[int, ...]: "a list of whole numbers",
+    dict[str, Any]: "a table",
 }
 
 
@@ -36,16 +40,19 @@ class Rule:
         example: Value for the example file, if the default is not a good one.
         lowest: Smallest number accepted; None for no limit.
         highest: Largest number accepted; None for no limit.
-        check: Raises ValueError with a sentence if a value of the right type is wrong.
+        check: Returns a sentence if a value of the right type is wrong, else an empty text.
         needed: When a key with a default is required after all: "required with ...".
+        trait: Name of the spawner's trait; empty for the key's own, None for no trait. Only tables
+            of the spawner have traits.
     """
 
     doc: str
     example: Any = None
     lowest: float | None = None
     highest: float | None = None
-    check: Callable[[Any], None] | None = None
+    check: Callable[[Any], str] | None = None
     needed: str = ""
+    trait: str | None = ""
 
 
 def setting(doc: str, *, default: Any = MISSING, **rule: Any) -> Any:
@@ -57,44 +64,39 @@ def setting(doc: str, *, default: Any = MISSING, **rule: Any) -> Any:
         rule: Further arguments of `Rule`.
     """
     metadata = {"rule": Rule(doc=doc, **rule)}
-    if default is MISSING:
-        return field(metadata=metadata)
     # Dataclasses refuse a mutable default.
     if isinstance(default, dict):
         return field(default_factory=default.copy, metadata=metadata)
     return field(default=default, metadata=metadata)
 
 
-def field_rule(key: Field[Any]) -> Rule:
-    """Return the rule of a field made by `setting`; `key` is a dataclass field."""
+def rule_of(key: Field[Any]) -> Rule:
+    """Return the rule of a field, `key`, made by `setting`."""
     rule: Rule = key.metadata["rule"]
     return rule
 
 
-def is_required(key: Field[Any]) -> bool:
-    """Return whether a file must give this `key`, a field without a default."""
-    return key.default is MISSING and key.default_factory is MISSING
-
-
-def field_default(key: Field[Any]) -> Any:
-    """Return the default of a field, `key`, that is not required."""
+def default_of(key: Field[Any]) -> Any:
+    """Return the default of a field, `key`; MISSING if the file has to give it."""
     return key.default if key.default_factory is MISSING else key.default_factory()
 
 
-def default(cls: type, name: str) -> Any:
-    """Return the default of the key `name` of a table's dataclass."""
-    return field_default(next(key for key in fields(cls) if key.name == name))
+# Python compiles the text of each annotation anew.
+@functools.cache
+def kinds_of(cls: type) -> dict[str, Any]:
+    """Return the type of each key of a table."""
+    return get_type_hints(cls)
 
 
 def kind_name(kind: Any) -> str:
-    """Return what administrators call a type, for example "whole number".
+    """Return what administrators call a type, for example "a whole number".
 
     Args:
         kind: One of the types in KIND_NAMES, or an Enum whose values are strings.
     """
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return " or ".join(f'"{member.value}"' for member in kind)
-    return KIND_NAMES[kind]
+    if kind in KIND_NAMES:
+        return KIND_NAMES[kind]
+    return " or ".join(f'"{member.value}"' for member in kind)
 
 
 def closest(name: str, valid: Iterable[str]) -> str:
@@ -106,11 +108,11 @@ def closest(name: str, valid: Iterable[str]) -> str:
 def read_table(
     cls: type[T], table: Any, *, where: str, elsewhere: Mapping[str, type] | None = None
 ) -> T:
-    """Return a TOML table as an instance of its dataclass.
+    """Return a table of TOML or JSON as an instance of its dataclass.
 
     Args:
         cls: A dataclass whose fields are made by `setting`.
-        table: The TOML parser's result.
+        table: The parser's result.
         where: Table and file, for messages: "[hub] of /etc/portal.toml".
         elsewhere: The other tables by name: the error for a key that belongs to one of them says
             so.
@@ -121,31 +123,25 @@ def read_table(
     if not isinstance(table, Mapping):
         raise SettingsError(f"{where} must be a table, with its keys on the lines below it.")
     keys = {key.name: key for key in fields(cls)}  # type: ignore[arg-type]
-    kinds = _kinds_of(cls)  # type: ignore[arg-type]
+    kinds = kinds_of(cls)  # type: ignore[arg-type]
     for name in table:
         # Unknown keys first: a key that is misspelt is also missing.
         if name not in keys:
             raise SettingsError(_unknown_key(name, keys, where, elsewhere or {}))
     for name, key in keys.items():
-        if name not in table and is_required(key):
-            raise SettingsError(f"{where} lacks the key '{name}'. {field_rule(key).doc}")
+        if name not in table and default_of(key) is MISSING:
+            raise SettingsError(f"{where} lacks the key '{name}'. {rule_of(key).doc}")
+    values = {}
+    for name, value in table.items():
+        try:
+            values[name] = _read_value(value, kinds[name], rule_of(keys[name]))
+        except ValueError as error:
+            raise SettingsError(f"'{name}' in {where} is {value!r}{error}") from error
     try:
-        values = {
-            name: read_value(
-                value, kinds[name], field_rule(keys[name]), where=f"'{name}' in {where}"
-            )
-            for name, value in table.items()
-        }
         # __post_init__ raises ValueError for keys that contradict each other.
         return cls(**values)
     except ValueError as error:
         raise SettingsError(f"{where}: {error}") from error
-
-
-# Python compiles the text of each annotation anew.
-@functools.cache
-def _kinds_of(cls: type) -> dict[str, Any]:
-    return get_type_hints(cls)
 
 
 def _unknown_key(name: str, valid: Iterable[str], where: str, elsewhere: Mapping[str, type]) -> str:
@@ -158,33 +154,21 @@ def _unknown_key(name: str, valid: Iterable[str], where: str, elsewhere: Mapping
     return f"Unknown key '{name}' in {where}.{closest(name, known)} {choice}"
 
 
-def read_value(value: Any, kind: Any, rule: Rule, *, where: str) -> Any:
-    """Return one value in its own type.
-
-    Args:
-        value: The TOML parser's result.
-        kind: The type wanted; one that `kind_name` knows.
-        rule: Range and further check.
-        where: Key, table and file, for messages.
-
-    Returns:
-        A value of type `kind`.
-
-    Raises:
-        SettingsError: If the value is of another type, out of range or fails the check.
-    """
+def _read_value(value: Any, kind: Any, rule: Rule) -> Any:
     typed = _convert(value, kind)
     if typed is None:
-        raise SettingsError(f"{where} is {value!r}, but must be {_article(kind_name(kind))}.")
+        raise ValueError(f", but must be {kind_name(kind)}.")
     if rule.lowest is not None and typed < rule.lowest:
-        raise SettingsError(f"{where} is {value!r}; the smallest value is {rule.lowest:g}.")
+        raise ValueError(f"; the smallest value is {rule.lowest:g}.")
     if rule.highest is not None and typed > rule.highest:
-        raise SettingsError(f"{where} is {value!r}; the largest value is {rule.highest:g}.")
-    if rule.check is not None:
-        try:
-            rule.check(typed)
-        except ValueError as error:
-            raise SettingsError(f"{where} is {value!r}: {error}") from error
+        raise ValueError(f"; the largest value is {rule.highest:g}.")
+    try:
+        why = rule.check(typed) if rule.check is not None else ""
+    # Of urllib, for a port above 65535.
+    except ValueError as error:
+        why = str(error)
+    if why:
+        raise ValueError(f": {why}")
     return typed
 
 
@@ -196,20 +180,11 @@ def _convert(value: Any, kind: Any) -> Any:
     if kind is Path:
         # A relative path would be another folder for each program that reads it.
         return Path(value) if isinstance(value, str) and value.startswith("/") else None
-    if kind in {tuple[str, ...], tuple[int, ...]}:
-        item_kind = get_args(kind)[0]
-        # type(), because isinstance would take true for a whole number.
-        is_list = isinstance(value, list) and all(type(item) is item_kind for item in value)
+    # type(), because isinstance would take true for a whole number.
+    if items := get_args(kind):
+        is_list = isinstance(value, list) and all(type(item) is items[0] for item in value)
         return tuple(value) if is_list else None
     if kind is float:
-        # TOML tells 8 from 8.0, administrators do not; a bool is an int in Python.
-        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        # TOML has inf and nan.
-        return float(value) if is_number and math.isfinite(value) else None
+        # TOML tells 8 from 8.0, administrators do not; it has inf and nan, too.
+        return float(value) if type(value) in {int, float} and math.isfinite(value) else None
     return value if type(value) is kind else None
-
-
-def _article(words: str) -> str:
-    if words[0] == '"' or words.startswith("true"):
-        return words
-    return f"an {words}" if words[0] in "aeiou" else f"a {words}"

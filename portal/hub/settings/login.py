@@ -1,4 +1,4 @@
-"""The tables [site], [login] and [storage] of portal.toml."""
+"""The table [login] of portal.toml."""
 
 # ruff: noqa: RUF009 - setting() returns a dataclass field, not a shared value
 
@@ -10,14 +10,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from portal.hub.settings.schema import field_default, field_rule, setting
-from portal.hub.settings.validators import (
-    check_dn_templates,
-    check_folder,
-    check_ldap_servers,
-    check_template_sources,
-    check_user_names,
-)
+from portal.settings.validators import check_dn_templates, check_ldap_servers, check_user_names
+from spawner.settings.schema import default_of, rule_of, setting
 
 LDAP = "ldap"
 WITH_LDAP = "required with LDAP"
@@ -30,23 +24,7 @@ class TlsMode(Enum):
     LDAPS = "ldaps"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SiteSettings:
-    """How the portal presents itself."""
-
-    name: str = setting("Name of the portal on every page.", default="Data Scientist Portal")
-    support: str = setting(
-        "Whom to ask, shown on the login page and on error pages: an address or a short sentence.",
-        default="",
-        example="help@example.com",
-    )
-    simulated_gpus: bool = setting(
-        "Whether the GPUs are simulated. Every page then says so.",
-        default=False,
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class LoginSettings:
     """Who may log in, and the LDAP servers that know them."""
 
@@ -155,8 +133,8 @@ class LoginSettings:
     def _refuse_lacks(self) -> None:
         for key in fields(self):
             # Other authenticators do without these keys, so the keys have defaults.
-            if field_rule(key).needed and getattr(self, key.name) == field_default(key):
-                raise ValueError(f"it lacks the key '{key.name}'. {field_rule(key).doc}")
+            if rule_of(key).needed and getattr(self, key.name) == default_of(key):
+                raise ValueError(f"it lacks the key '{key.name}'. {rule_of(key).doc}")
 
     @property
     def is_ldap(self) -> bool:
@@ -167,32 +145,3 @@ class LoginSettings:
     def admits_somebody(self) -> bool:
         """Whether the file admits anybody but administrators."""
         return self.allow_all or bool(self.allowed_users or self.allowed_groups)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StorageSettings:
-    """Folders that users find in their file browser."""
-
-    isilon: str = setting(
-        "Where the compute nodes mount the shared storage. Empty: the site has none by this name;"
-        " see [storage.NAME].",
-        default="/srv/isilon",
-        check=check_folder,
-    )
-    datasets: str = setting(
-        "Folder of the data sets that templates read, on the compute nodes. Empty: datasets in the"
-        " first shared storage.",
-        default="",
-        check=check_folder,
-    )
-    templates: Path = setting(
-        "Folder of the template notebooks on the compute nodes; each user gets a copy.",
-        default=Path("/opt/data-scientist-portal/templates"),
-    )
-    site_templates: tuple[str, ...] = setting(
-        "Further templates, each copied to a folder of the same name: folders on the compute nodes,"
-        " or git repositories (https:// or ssh://) that the nodes reach.",
-        default=(),
-        example=("/srv/isilon/our_templates",),
-        check=check_template_sources,
-    )

@@ -1,0 +1,99 @@
+"""What the portal's own programs in a session read: whole tables of portal.toml."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from portal.settings.s3 import S3Settings
+from portal.settings.session import (
+    FileSettings,
+    IdleSettings,
+    MeterSettings,
+    NotebookSettings,
+    RunSettings,
+    SharingSettings,
+    StorageSettings,
+)
+from portal.settings.tools import (
+    EnvironmentSettings,
+    GitSettings,
+    MlflowSettings,
+    SshSettings,
+    TensorBoardSettings,
+    ToolSettings,
+    VSCodeSettings,
+)
+from spawner.session_settings import VARIABLE, plain_table, told_table, told_tables
+from spawner.settings.schema import kinds_of
+from spawner.settings.tables import (
+    ClockSettings,
+    ResourceSettings,
+    SiteSettings,
+    TerminalSettings,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionTables:
+    """The tables that a session is told, by their names in portal.toml."""
+
+    site: SiteSettings
+    resources: ResourceSettings
+    clock: ClockSettings
+    meter: MeterSettings
+    idle: IdleSettings
+    runs: RunSettings
+    notebooks: NotebookSettings
+    sharing: SharingSettings
+    files: FileSettings
+    terminals: TerminalSettings
+    s3: S3Settings
+    storage: StorageSettings
+    environments: EnvironmentSettings
+    tensorboard: TensorBoardSettings
+    mlflow: MlflowSettings
+    git: GitSettings
+    vscode: VSCodeSettings
+    ssh: SshSettings
+    tools: dict[str, ToolSettings]
+
+    @property
+    def mlflow_python(self) -> str:
+        """Python that has MLflow; empty if sessions do not offer it."""
+        return self.environments.mlflow_python if self.mlflow.enabled else ""
+
+
+def session_json(tables: SessionTables) -> dict[str, Any]:
+    """Return the tables as a session is told them."""
+    told: dict[str, Any] = {
+        key.name: plain_table(getattr(tables, key.name))
+        for key in fields(SessionTables)
+        if key.name != "tools"
+    }
+    return told | {"tools": {name: plain_table(one) for name, one in tables.tools.items()}}
+
+
+def read_settings(environ: Mapping[str, str]) -> SessionTables:
+    """Return the tables in a session's environment; what is not told has its default.
+
+    Raises:
+        SettingsError: If the variable is not JSON, or a known key has a value of another type.
+    """
+    return _read(environ.get(VARIABLE, ""))
+
+
+@functools.lru_cache(maxsize=4)
+def _read(text: str) -> SessionTables:
+    told = told_tables({VARIABLE: text})
+    tools = told.get("tools", {})
+    return SessionTables(
+        tools={name: told_table(one, ToolSettings, f"tools.{name}") for name, one in tools.items()},
+        **{
+            name: told_table(told.get(name, {}), cls, name)
+            for name, cls in kinds_of(SessionTables).items()
+            if name != "tools"
+        },
+    )
