@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from spawner.options.accounting_limits import AccountingLimits
+from spawner.options.offer import Offer
 from spawner.slurm.job_script import JobPlan
 
 JOB_NAME = "dsportal-forecast"
@@ -26,17 +26,17 @@ class ForecastQuery:
     account: str | None = None
 
 
-def forecast_query(plan: JobPlan, own: AccountingLimits) -> ForecastQuery:
+def forecast_query(plan: JobPlan, offer: Offer) -> ForecastQuery:
     """Return the forecast question for the plan of a user's session.
 
     Args:
         plan: As it would be submitted.
-        own: The user's share of Slurm's accounting.
+        offer: What the user may ask for.
     """
     # What the scheduler does not look at would keep users from sharing an answer.
     scheduled = replace(
         plan, job_name=JOB_NAME, server_argv=("true",), prologue="", epilogue="", is_rescue=False
     )
     # Users of one account share answers, also those who do not name it.
-    account = dict(plan.names).get("account") or own.default_account
-    return ForecastQuery(user=own.user, plan=scheduled, account=account)
+    account = offer.account(dict(plan.names).get("account"))
+    return ForecastQuery(user=offer.user, plan=scheduled, account=account)

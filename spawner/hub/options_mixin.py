@@ -12,11 +12,11 @@ from traitlets import default
 from dsportal.slurm.errors import PortalError
 from spawner.forecast.forecaster import Forecast
 from spawner.forecast.query import JOB_NAME, ForecastQuery, forecast_query
-from spawner.options.accounting_limits import AccountingLimits
 from spawner.options.job_options import JobOptions, most_gpus, offered_gpu_types
 from spawner.options.limit_messages import OwnedLimits
 from spawner.options.limits import Limits
-from spawner.options.request import Request, normal_form, read_limits
+from spawner.options.offer import Offer
+from spawner.options.request import Request, normal_form
 from spawner.options.traits import SiteTraits
 from spawner.session.cluster import Cluster, shared_cluster
 from spawner.session.database import SpawnerDatabase
@@ -25,6 +25,7 @@ from spawner.session.session import job_comment
 from spawner.session.spawn_error import StartFailedError
 from spawner.settings.tables import ResourceSettings
 from spawner.settings.traits import read_traits
+from spawner.slurm.associations import Associations
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.job_script import JobPlan
 from spawner.slurm.reservations import Reservation
@@ -46,13 +47,15 @@ class OptionsMixin(SiteTraits, SlurmSpawner):
     @property
     def limits(self) -> Limits:
         """What the user may ask for, over all choices of account, partition and QOS."""
-        own = AccountingLimits(self.user.name, self.cluster.associations)
-        return own.widest(self, self._site_limits)
+        return self._offer().limits
 
-    @property
-    def _site_limits(self) -> Limits:
-        groups = [group.name for group in self.user.groups]
-        return read_limits(self, groups, user=self.user.name)
+    def _offer(self, associations: Associations | None = None) -> Offer:
+        return Offer(
+            traits=self,
+            user=self.user.name,
+            groups=tuple(group.name for group in self.user.groups),
+            associations=self.cluster.associations if associations is None else associations,
+        )
 
     @property
     def shape(self) -> ResourcesPerGpu:
@@ -78,13 +81,7 @@ class OptionsMixin(SiteTraits, SlurmSpawner):
 
         Of the options only account, partition and QOS matter.
         """
-        groups = self._site_limits
-        own = AccountingLimits(self.user.name, self.cluster.associations)
-        return OwnedLimits(
-            site=read_limits(self),
-            groups=groups,
-            own=own.narrowed(self, groups, options, options.partition),
-        )
+        return self._offer().owned(options)
 
     async def knows_limits(self, patience_s: float) -> bool:
         """Return whether the limits of Slurm's accounting are among the user's limits.
@@ -107,8 +104,7 @@ class OptionsMixin(SiteTraits, SlurmSpawner):
 
     def account_of(self, options: JobOptions) -> str | None:
         """Return the Slurm account of a session; None if it is not known."""
-        named = options.name("account") or self.req_account
-        return named or AccountingLimits(self.user.name, self.cluster.associations).default_account
+        return self._offer().account(options.name("account"))
 
     def find_alternatives(self, options: JobOptions) -> dict[str, Any]:
         """Return what of a session's request its user could have chosen otherwise, by field."""
@@ -130,16 +126,14 @@ class OptionsMixin(SiteTraits, SlurmSpawner):
             SlurmUnavailableError: If Slurm did not say what there is.
         """
         catalog = await self.read_catalog()
-        own = AccountingLimits(self.user.name, self.cluster.associations)
-        request = Request.check(self, user_options, catalog, self._site_limits, own)
-        plan = self._make_plan(request, JOB_NAME)
+        plan = self._make_plan(self._offer().check(user_options, catalog), JOB_NAME)
         return await self.cluster.forecaster.forecast(self._forecast_query(plan))
 
     def _make_plan(self, request: Request, job_name: str) -> JobPlan:
         return make_plan(self, request, job_name=job_name, comment=job_comment(self.cluster.hub))
 
     def _forecast_query(self, plan: JobPlan) -> ForecastQuery:
-        return forecast_query(plan, AccountingLimits(self.user.name, self.cluster.associations))
+        return forecast_query(plan, self._offer())
 
     @default("options_from_form")
     def _options_from_form_default(self) -> Any:
@@ -163,8 +157,8 @@ class OptionsMixin(SiteTraits, SlurmSpawner):
         self.cluster.ask_ahead()
         try:
             catalog = await self.read_catalog()
-            own = AccountingLimits(self.user.name, await self.cluster.read_associations())
-            self._request = Request.check(self, user_options, catalog, self._site_limits, own)
+            offer = self._offer(await self.cluster.read_associations())
+            self._request = offer.check(user_options, catalog)
         except PortalError as error:
             raise StartFailedError(error) from error
         self.user_options = normal_form(user_options)

@@ -1,19 +1,16 @@
-"""Turns a user's options into a checked request, under the operator's settings."""
+"""A checked request: what a session gets, under the operator's settings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from dsportal.amounts import count, format_duration
+from dsportal.amounts import count
 from dsportal.slurm.errors import OptionsError
 from spawner.errors import SettingsError
-from spawner.options.accounting_limits import AccountingLimits
-from spawner.options.job_options import JobOptions, most_gpus
-from spawner.options.limits import Limits
-from spawner.options.option_table import plain_options
+from spawner.options.job_options import JobOptions
 from spawner.options.traits import SiteTraits, SpawnerTraits
-from spawner.settings.tables import ChoiceSettings, RescueSettings, ResourceSettings
+from spawner.settings.tables import RescueSettings, ResourceSettings
 from spawner.settings.traits import read_traits
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.gres import SHARD
@@ -38,60 +35,6 @@ class Request:
     walltime_s: int
 
     @classmethod
-    def check(
-        cls,
-        traits: SpawnerTraits,
-        user_options: Mapping[str, object],
-        catalog: Catalog,
-        limits: Limits,
-        own: AccountingLimits | None = None,
-    ) -> Request:
-        """Return the request in the options of a form or of REST.
-
-        Args:
-            traits: The operator's settings.
-            user_options: The options.
-            catalog: What the cluster offers now.
-            limits: The site's limits for the user.
-            own: The user's share of Slurm's accounting; None for no limits.
-
-        Raises:
-            OptionsError: If something is not offered or exceeds a limit.
-        """
-        own = own or AccountingLimits()
-        # For the text of an error only; the limits are checked below.
-        most = most_gpus(catalog, own.widest(traits, limits))
-        options = JobOptions.parse(user_options, max_gpus=most)
-        partition = options.choose_partition(catalog, limits)
-        limits = own.narrowed(traits, limits, options, partition)
-        shape = resources_per_gpu(
-            traits,
-            catalog,
-            n_gpus=options.n_gpus,
-            partition=partition,
-            gpu_type=options.gpu_type,
-        )
-        resources = options.check(catalog, limits, shape)
-        # Its time and size are fixed, so none of the rules below concern it.
-        if options.is_rescue:
-            return cls.rescue(traits, options, partition)
-        most_s = catalog.max_walltime_s(partition)
-        if most_s is not None and (options.walltime_s or 0) > most_s:
-            raise OptionsError(
-                f"You asked for {format_duration(options.walltime_s or 0)}; a session"
-                f"{f' in the partition {partition}' if partition else ''} may last at most "
-                f"{format_duration(most_s)}. Ask for a shorter one."
-            )
-        # A length that the user named fits the partition by now; the site's default may not.
-        walltime_s = options.walltime_s or limits.first_walltime_s
-        return cls(
-            options=options,
-            resources=resources,
-            partition=partition,
-            walltime_s=walltime_s if most_s is None else min(walltime_s, most_s),
-        )
-
-    @classmethod
     def rescue(cls, traits: SpawnerTraits, options: JobOptions, partition: str | None) -> Request:
         """Return the small request, without a GPU, of a session for cleaning up a full home.
 
@@ -114,33 +57,6 @@ class Request:
             partition=partition,
             walltime_s=rescue.rescue_walltime_s,
         )
-
-
-def read_limits(traits: SpawnerTraits, groups: Iterable[str] = (), *, user: str = "") -> Limits:
-    """Return the limits of the site, lowered by those of the user, or else of the groups.
-
-    Args:
-        traits: The operator's settings.
-        groups: Names of the user's groups.
-        user: Name of the user; empty for what everybody may have.
-
-    Raises:
-        SettingsError: If `group_limits` or `user_limits` is wrong.
-    """
-    resources, choices = read_traits(traits, ResourceSettings), read_traits(traits, ChoiceSettings)
-    limits = Limits(
-        # 0 is "not set", since TOML has no null.
-        max_gpus=choices.max_gpus or None,
-        min_gpus=0 if choices.allow_cpu_only else 1,
-        default_walltime_s=resources.walltime_s,
-        max_walltime_s=resources.max_walltime_s,
-        partitions=tuple(traits.partitions or [traits.req_partition] * bool(traits.req_partition)),
-        gpu_types=choices.gpu_types,
-        listed={key: getattr(choices, one.listed_in) for key, one in plain_options()},
-    )
-    if user in traits.user_limits:
-        return limits.for_groups([user], traits.user_limits)
-    return limits.for_groups(groups, traits.group_limits)
 
 
 def resources_per_gpu(

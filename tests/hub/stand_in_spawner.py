@@ -29,7 +29,8 @@ from spawner.forecast.forecaster import Forecast
 from spawner.options.job_options import JobOptions
 from spawner.options.limit_messages import OwnedLimits
 from spawner.options.limits import Limits
-from spawner.options.request import Request, normal_form, read_limits
+from spawner.options.offer import Offer, read_limits
+from spawner.options.request import normal_form
 from spawner.options.traits import SiteTraits
 from spawner.session.progress import Fact, Progress
 from spawner.session.session import Session
@@ -234,7 +235,7 @@ def end_of_job(message: str, state: JobState) -> JobEndedError:
 async def take_options(spawner: StandInSpawner, user_options: dict[str, Any]) -> None:
     try:
         catalog = await spawner.read_catalog()
-        request = Request.check(spawner, user_options, catalog, spawner.limits)
+        request = Offer(traits=spawner).check(user_options, catalog)
     except PortalError as error:
         raise StartFailedError(error) from error
     spawner.session = Session(

@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,7 +12,7 @@ from spawner.errors import JobRejectedError, SlurmError, SlurmUnavailableError
 from spawner.forecast.accuracy import ForecastRecord
 from spawner.forecast.forecaster import Forecast, Forecaster, Rejection, parse_test_only
 from spawner.forecast.query import ForecastQuery, forecast_query
-from spawner.options.accounting_limits import AccountingLimits
+from spawner.options.offer import Offer
 from spawner.settings.tables import ResourceSettings
 from spawner.slurm.associations import Association, Associations
 from spawner.slurm.job_script import JobPlan, build_job
@@ -26,6 +27,11 @@ PLAN = JobPlan(
 )
 QUESTION = ForecastQuery(user="ada", plan=PLAN)
 GOLDEN = Path(__file__).parents[1] / "golden" / "slurm-22.05" / "test-only.txt"
+
+
+def offer_to(user: str, associations: Associations | None = None) -> Offer:
+    traits = SimpleNamespace(req_account="")
+    return Offer(traits=traits, user=user, associations=associations or Associations())
 
 
 def about(**changes: object) -> ForecastQuery:
@@ -332,7 +338,7 @@ def test_a_forecast_asks_with_the_options_of_the_session_and_another_script() ->
 
     submitted, asked = (
         build_job(plan),
-        build_job(forecast_query(plan, AccountingLimits("ada")).plan),
+        build_job(forecast_query(plan, offer_to("ada")).plan),
     )
 
     assert asked.argv == ("--job-name=dsportal-forecast", *submitted.argv[1:])
@@ -344,11 +350,11 @@ async def test_who_names_the_default_account_shares_the_answer_of_those_who_name
     cluster = Cluster()
     forecaster = cluster.forecaster()
     rows = (Association(account="research", is_default=True),)
-    own = AccountingLimits("ada", Associations(by_user={"ada": rows}))
+    own = offer_to("ada", Associations(by_user={"ada": rows}))
 
     named = replace(PLAN, names=(("account", "research"),))
 
     await forecaster.forecast(forecast_query(PLAN, own))
-    await forecaster.forecast(forecast_query(named, AccountingLimits("grace")))
+    await forecaster.forecast(forecast_query(named, offer_to("grace")))
 
     assert [question.plan for question in cluster.questions] == [PLAN], "as it would be submitted"

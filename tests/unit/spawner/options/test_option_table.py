@@ -10,9 +10,8 @@ from traitlets import List, Unicode
 from dsportal.slurm.errors import OptionsError
 from portal.hub.form.defaults import options_of_link
 from spawner.forecast.query import forecast_query
-from spawner.options.accounting_limits import AccountingLimits
+from spawner.options.offer import Offer
 from spawner.options.option_table import OPTIONS, Option
-from spawner.options.request import Request, read_limits
 from spawner.programs import launcher
 from spawner.session.job_plan import make_plan
 from spawner.slurm.job_script import JobPlan, build_job
@@ -43,7 +42,7 @@ def site() -> Site:
 
 def plan(site: Site, name: str) -> JobPlan:
     catalog = asyncio.run(site.read_catalog())
-    request = Request.check(site, {"wckey": name}, catalog, read_limits(site))
+    request = Offer(traits=site).check({"wckey": name}, catalog)
     return make_plan(site, request, job_name="dsportal-0", comment="c")
 
 
@@ -63,7 +62,7 @@ def test_it_goes_to_sbatch_and_into_the_forecast_and_the_launcher_lets_it_throug
     site: Site,
 ) -> None:
     submitted = plan(site, "vision")
-    asked = forecast_query(submitted, AccountingLimits("ada")).plan
+    asked = forecast_query(submitted, Offer(traits=site, user="ada")).plan
 
     for job in (build_job(submitted), build_job(asked)):
         assert "--wckey=vision" in job.argv

@@ -8,13 +8,8 @@ import pytest
 
 from dsportal.slurm.errors import OptionsError
 from spawner.errors import SettingsError
-from spawner.options.request import (
-    Request,
-    describe_gpus,
-    normal_form,
-    read_limits,
-    resources_per_gpu,
-)
+from spawner.options.offer import Offer, read_limits
+from spawner.options.request import Request, describe_gpus, normal_form, resources_per_gpu
 from spawner.options.traits import SiteTraits
 from spawner.session.job_plan import make_plan
 from spawner.slurm.catalog import Catalog
@@ -49,7 +44,7 @@ def catalog() -> Catalog:
 
 
 def request_of(traits: Any, options: dict[str, object], catalog: Catalog) -> Request:
-    return Request.check(traits, options, catalog, read_limits(traits))
+    return Offer(traits=traits).check(options, catalog)
 
 
 def plan(traits: Any, options: dict[str, object], catalog: Catalog) -> Any:

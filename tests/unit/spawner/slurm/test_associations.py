@@ -6,9 +6,7 @@ import pytest
 
 from dsportal.slurm.errors import OptionsError
 from spawner.errors import SlurmError
-from spawner.options.accounting_limits import AccountingLimits
-from spawner.options.limits import Limits
-from spawner.options.request import Request
+from spawner.options.offer import Offer
 from spawner.slurm.associations import AssociationLimits, Associations
 from spawner.slurm.catalog import Catalog
 from tests.unit.spawner.options.test_job_options import node, partition
@@ -77,8 +75,8 @@ def test_an_association_for_one_partition_says_nothing_of_others(
 
 def test_users_whom_the_hub_does_not_see_have_no_limits_here(associations: Associations) -> None:
     assert associations.ceiling("nobody") == AssociationLimits()
-    site = Limits(listed={"account": ("a",)})
-    assert AccountingLimits("nobody", associations).widest(Traits(), site) == site
+    offer = Offer(traits=Traits(accounts=["a"]), user="nobody", associations=associations)
+    assert offer.limits == offer.granted
 
 
 def test_a_line_that_is_something_else_is_an_error_in_words() -> None:
@@ -91,9 +89,9 @@ def test_a_line_that_is_something_else_is_an_error_in_words() -> None:
 def test_only_accounts_and_qos_that_slurm_would_take_are_offered(
     associations: Associations,
 ) -> None:
-    site = Limits(listed={"account": ("research", "thesis"), "qos": ("long", "small")})
+    traits = Traits(accounts=["research", "thesis"], qos=["long", "small"])
 
-    limits = AccountingLimits("ada", associations).widest(Traits(), site)
+    limits = Offer(traits=traits, user="ada", associations=associations).limits
 
     assert limits.names("account") == ("research",)
     assert limits.names("qos") == ("long",)
@@ -102,31 +100,31 @@ def test_only_accounts_and_qos_that_slurm_would_take_are_offered(
 def test_a_request_above_the_limit_of_an_account_is_refused_with_its_name(
     associations: Associations, catalog: Catalog
 ) -> None:
-    site = Limits(listed={"account": ("research", "teaching")})
-    own = AccountingLimits("ada", associations)
+    traits = Traits(accounts=["research", "teaching"])
+    offer = Offer(traits=traits, user="ada", associations=associations)
 
-    request = Request.check(Traits(), {"gpus": "4"}, catalog, site, own)
+    request = offer.check({"gpus": "4"}, catalog)
     assert request.resources.n_gpus == 4
     with pytest.raises(OptionsError, match=r"you may use 1 \(limit of the account teaching\)"):
-        Request.check(Traits(), {"gpus": "4", "account": "teaching"}, catalog, site, own)
+        offer.check({"gpus": "4", "account": "teaching"}, catalog)
     with pytest.raises(OptionsError, match=r"at most 12 hours \(limit of the account research\)"):
-        Request.check(Traits(), {"hours": "20"}, catalog, site, own)
+        offer.check({"hours": "20"}, catalog)
 
 
 def test_a_limit_on_one_type_holds_for_that_type(
     associations: Associations, catalog: Catalog
 ) -> None:
-    own = AccountingLimits("grace", associations)
-    site = Limits(partitions=("jupyter",))
+    traits = Traits(partitions=["jupyter"])
+    offer = Offer(traits=traits, user="grace", associations=associations)
 
-    assert Request.check(Traits(), {"gpus": "2", "gpu_type": "v100"}, catalog, site, own)
+    assert offer.check({"gpus": "2", "gpu_type": "v100"}, catalog)
     with pytest.raises(OptionsError, match="you may use 1"):
-        Request.check(Traits(), {"gpus": "2", "gpu_type": "a100"}, catalog, site, own)
+        offer.check({"gpus": "2", "gpu_type": "a100"}, catalog)
 
 
 def test_a_default_length_above_the_limit_becomes_the_limit(
     associations: Associations, catalog: Catalog
 ) -> None:
-    own = AccountingLimits("joan", associations)
+    offer = Offer(traits=Traits(), user="joan", associations=associations)
 
-    assert Request.check(Traits(), {}, catalog, Limits(), own).walltime_s == 7200
+    assert offer.check({}, catalog).walltime_s == 7200

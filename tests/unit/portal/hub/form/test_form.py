@@ -18,7 +18,7 @@ from spawner.forecast.forecaster import Forecast, Rejection
 from spawner.options.job_options import JobOptions
 from spawner.options.limit_messages import OwnedLimits
 from spawner.options.limits import Limits
-from spawner.options.request import read_limits
+from spawner.options.offer import read_limits
 from spawner.options.traits import SiteTraits
 from spawner.slurm.associations import AssociationLimits
 from spawner.slurm.catalog import Catalog
