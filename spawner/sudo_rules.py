@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 # What begins or ends a word of sudoers.
 _SPECIAL = re.compile(r"([^A-Za-z0-9_.-])")
+_RULE = re.compile(r"^\s+\((?P<runs_as>[^)]*)\)\s*(?P<rest>.*)$", re.MULTILINE)
+# Such as NOPASSWD: and SETENV:, in front of a command.
+_TAG = re.compile(r"^\s*(?:[A-Z_]+:\s*)+")
 
 
 def render_rules(
@@ -40,3 +44,29 @@ def render_rules(
     rules = [f'{account} ALL=({runs_as}) NOPASSWD: {path} ""' for runs_as, path in allowed]
     defaults = [f"Defaults:{account} env_file={variables}"] if variables else []
     return "\n".join([f"# {mark}", *defaults, *rules, ""])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SudoRule:
+    """One command that sudo allows.
+
+    Attributes:
+        runs_as: A user, or a group behind "%".
+        command: Program with its arguments; '""' allows no argument.
+    """
+
+    runs_as: str
+    command: str
+
+
+def parse_rules(text: str) -> list[SudoRule]:
+    """Return a rule for each command in the output of `sudo -l`.
+
+    Source:
+        sudo 1.9.13, `sudo -l` in the C locale.
+    """
+    return [
+        SudoRule(runs_as=match["runs_as"].strip(), command=_TAG.sub("", command).strip())
+        for match in _RULE.finditer(text)
+        for command in match["rest"].split(",")
+    ]

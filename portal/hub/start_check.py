@@ -11,11 +11,11 @@ from typing import Any
 
 from traitlets.config.loader import LazyConfigValue
 
-from portal.site.checks.sudo import parse_rules
 from spawner.client.command import PATH, query, run_command
 from spawner.errors import SlurmError
 from spawner.root_owned import open_to_others
 from spawner.spawner import SlurmGPUSpawner
+from spawner.sudo_rules import parse_rules
 
 _TIMEOUT_S = 8.0
 # As the launcher looks for them.

@@ -29,7 +29,14 @@ KERNELS = ("dsportal.packages", "dsportal.start")
 FORBIDDEN = {
     "spawner": ("portal", "notebook_templates", "deploy", "tests", *FRAMEWORKS, *RUNS, *KERNELS),
     "portal": ("deploy", "tests"),
-    "portal/hub": ("portal.server", "notebook_templates", *FRAMEWORKS, *RUNS, *KERNELS),
+    "portal/hub": (
+        "portal.server",
+        "portal.site",
+        "notebook_templates",
+        *FRAMEWORKS,
+        *RUNS,
+        *KERNELS,
+    ),
     "portal/server": ("portal.hub", "batchspawner", "tensorflow", "keras", *RUNS),
     "portal/environments": ("portal.hub", "portal.server", "jupyter_server", *RUNS),
     # On a laptop there is only Python.

@@ -3,46 +3,16 @@
 from __future__ import annotations
 
 import os
-import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from portal.site.checks.finding import Finding, ok, problem
 from spawner.client.command import run_command
 from spawner.root_owned import open_to_others
+from spawner.sudo_rules import SudoRule, parse_rules
 
 LIST_ARGV = ("sudo", "-n", "-l")
-_RULE = re.compile(r"^\s+\((?P<runs_as>[^)]*)\)\s*(?P<rest>.*)$", re.MULTILINE)
-# Such as NOPASSWD: and SETENV:, in front of a command.
-_TAG = re.compile(r"^\s*(?:[A-Z_]+:\s*)+")
 # These include root.
 _TOO_MANY = frozenset({"ALL", "root", "%root", "#0", "%#0"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SudoRule:
-    """One command that sudo allows.
-
-    Attributes:
-        runs_as: A user, or a group behind "%".
-        command: Program with its arguments; '""' allows no argument.
-    """
-
-    runs_as: str
-    command: str
-
-
-def parse_rules(text: str) -> list[SudoRule]:
-    """Return a rule for each command in the output of `sudo -l`.
-
-    Source:
-        sudo 1.9.13, `sudo -l` in the C locale.
-    """
-    return [
-        SudoRule(runs_as=match["runs_as"].strip(), command=_TAG.sub("", command).strip())
-        for match in _RULE.finditer(text)
-        for command in match["rest"].split(",")
-    ]
 
 
 def assess_rules(

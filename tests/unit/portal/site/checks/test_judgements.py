@@ -20,9 +20,10 @@ from portal.site.checks.slurm import (
     assess_patience,
     assess_release,
 )
-from portal.site.checks.sudo import assess_rules, parse_rules
+from portal.site.checks.sudo import assess_rules
 from spawner.client.visibility import parse_config
 from spawner.slurm.catalog import Catalog, Partition
+from spawner.sudo_rules import parse_rules
 
 LAUNCHER = "/opt/data-scientist-portal/libexec/dsportal-launcher"
 EXTENDER = "/opt/data-scientist-portal/libexec/dsportal-extender"
