@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import os
 import sys
+import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import ldap3
 from ldap3.utils.dn import escape_rdn
@@ -34,14 +33,7 @@ SWITCH_INTERVAL_S = 0.0005
 READER_PASSWORD = "LDAP_READER_PASSWORD"  # noqa: S105 (the name of a variable)
 
 
-@dataclass(slots=True)
-class _Attempt:
-    deadline_s: float
-    connections: list[ldap3.Connection] = field(default_factory=list)
-
-
-# The base class calls get_connection, without telling it for which attempt.
-_attempt: contextvars.ContextVar[_Attempt] = contextvars.ContextVar("attempt")
+T = TypeVar("T")
 
 
 class PortalLDAPAuthenticator(AuthenticatorMixin, LDAPAuthenticator):
@@ -83,6 +75,8 @@ class PortalLDAPAuthenticator(AuthenticatorMixin, LDAPAuthenticator):
         self._directory = LdapServers(self.servers)
         sys.setswitchinterval(SWITCH_INTERVAL_S)
         self._ldap_threads = ThreadPoolExecutor(N_LDAP_THREADS, thread_name_prefix="ldap")
+        # The base class calls get_connection, without telling it for which attempt.
+        self._attempt = threading.local()
 
     async def authenticate(self, handler: Any, data: dict[str, str]) -> dict[str, Any] | None:
         """Check name and password of the login form.
@@ -125,12 +119,11 @@ class PortalLDAPAuthenticator(AuthenticatorMixin, LDAPAuthenticator):
             LdapRefusalError: If the server says that the account or its password is not in order.
             LdapServerError: If no server answers in time, or none can be trusted.
         """
-        attempt = _attempt.get()
         servers = self._directory.in_order()
         failures: list[LdapServerError] = []
         for n_left, server in zip(range(len(servers), 0, -1), servers, strict=True):
             # What is left is shared out, so that one silent server cannot take the others' time.
-            share_s = (attempt.deadline_s - time.monotonic()) / n_left
+            share_s = (self._attempt.deadline_s - time.monotonic()) / n_left
             if share_s <= 0:
                 break
             try:
@@ -149,7 +142,7 @@ class PortalLDAPAuthenticator(AuthenticatorMixin, LDAPAuthenticator):
                 continue
             self._directory.note(server, answered=True)
             if connection is not None:
-                attempt.connections.append(connection)
+                self._attempt.connections.append(connection)
             return connection
         raise LdapServerError(
             "no LDAP server is left", is_untrusted=any(f.is_untrusted for f in failures)
@@ -204,56 +197,52 @@ class PortalLDAPAuthenticator(AuthenticatorMixin, LDAPAuthenticator):
         return None if is_listed or is_member else self.refusal_by_lists(name)
 
     async def _read_account(self, name: str, deadline_s: float) -> tuple[bool, bool]:
-        attempt = _Attempt(deadline_s=deadline_s)
-        context = contextvars.copy_context()
-        context.run(_attempt.set, attempt)
         user_dns = [one.format(username=escape_rdn(name)) for one in self.bind_dn_template]
 
         def ask() -> tuple[bool, bool]:
+            connection = self.get_connection(
+                self.reader_dn, os.environ.get(READER_PASSWORD) or None
+            )
+            if connection is None:
+                raise LdapServerError(f"{self.reader_dn} cannot log in. See {READER_PASSWORD}")
+            for user_dn in user_dns:
+                if admits(connection, user_dn, self.account_filter):
+                    member_of = find_groups(
+                        connection,
+                        self.allowed_groups,
+                        group_filter=self.group_search_filter,
+                        user_dn=user_dn,
+                        name=name,
+                    )
+                    return True, bool(member_of)
+            return False, False
+
+        return await self._in_ldap_thread(ask, deadline_s)
+
+    async def _in_ldap_thread(self, ask: Callable[[], T], deadline_s: float) -> T:
+        def attempt() -> T:
+            self._attempt.deadline_s, self._attempt.connections = deadline_s, []
             try:
-                connection = self.get_connection(
-                    self.reader_dn, os.environ.get(READER_PASSWORD) or None
-                )
-                if connection is None:
-                    raise LdapServerError(f"{self.reader_dn} cannot log in. See {READER_PASSWORD}")
-                for user_dn in user_dns:
-                    if admits(connection, user_dn, self.account_filter):
-                        member_of = find_groups(
-                            connection,
-                            self.allowed_groups,
-                            group_filter=self.group_search_filter,
-                            user_dn=user_dn,
-                            name=name,
-                        )
-                        return True, bool(member_of)
-                return False, False
-            finally:
-                for connection in attempt.connections:
-                    close(connection)
-
-        return await in_thread(self._ldap_threads, partial(context.run, ask), deadline_s)
-
-    async def _ask_ldap(self, name: str, password: str, deadline_s: float) -> dict[str, Any] | None:
-        attempt = _Attempt(deadline_s=deadline_s)
-        context = contextvars.copy_context()
-        context.run(_attempt.set, attempt)
-        ask_base_class = partial(
-            super().authenticate, None, {"username": name, "password": password}
-        )
-
-        def ask() -> dict[str, Any] | None:
-            try:
-                # The base class blocks inside its coroutine, so it gets a loop of its own in this
-                # thread.
-                user: dict[str, Any] | None = asyncio.run(ask_base_class())
-                return user
+                return ask()
             finally:
                 # The base class closes none of them.
-                for connection in attempt.connections:
+                for connection in self._attempt.connections:
                     close(connection)
 
+        return await in_thread(self._ldap_threads, attempt, deadline_s)
+
+    async def _ask_ldap(self, name: str, password: str, deadline_s: float) -> dict[str, Any] | None:
+        ask_base_class = super().authenticate
+
+        def ask() -> dict[str, Any] | None:
+            # It blocks inside its coroutine, so it gets a loop of its own in this thread.
+            user: dict[str, Any] | None = asyncio.run(
+                ask_base_class(None, {"username": name, "password": password})
+            )
+            return user
+
         try:
-            return await in_thread(self._ldap_threads, partial(context.run, ask), deadline_s)
+            return await self._in_ldap_thread(ask, deadline_s)
         # Before OSError, of which it is a kind.
         except TimeoutError as error:
             raise self.no_answer("the LDAP server did not answer in time") from error
