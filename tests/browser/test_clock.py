@@ -35,7 +35,7 @@ def client() -> Iterator[PortalClient]:
     client = PortalClient(USER)
     client.login()
     yield client
-    stop_session(client)
+    client.stop(client.token())
 
 
 @contextmanager
@@ -77,22 +77,11 @@ def session(client: PortalClient) -> Iterator[None]:
 
 @contextmanager
 def started(client: PortalClient, **options: object) -> Iterator[None]:
-    stop_session(client)
     token = client.token()
-    client.rest("POST", f"/users/{USER}/server", token, json=options)
-
-    def is_ready() -> bool:
-        servers = client.rest("GET", f"/users/{USER}", token).json()["servers"]
-        return bool(servers.get("", {}).get("ready"))
-
-    eventually(is_ready, timeout_s=60)
+    client.stop(token)
+    client.start(token, **options)
     yield
-    stop_session(client)
-
-
-def stop_session(client: PortalClient) -> None:
-    client.rest("DELETE", f"/users/{USER}/server", client.token())
-    eventually(lambda: not sessions_of(USER), timeout_s=30)
+    client.stop(client.token())
 
 
 def notebook_path() -> Path:

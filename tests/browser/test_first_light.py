@@ -25,14 +25,9 @@ def no_session_before_and_after() -> Iterator[None]:
     client = PortalClient(USER)
     client.login()
     token = client.token()
-
-    def stop() -> None:
-        client.rest("DELETE", f"/users/{USER}/server", token)
-        eventually(lambda: not sessions_of(USER), timeout_s=30)
-
-    stop()
+    client.stop(token)
     yield
-    stop()
+    client.stop(token)
 
 
 def test_1_login_page_takes_the_clusters_name_and_password(page: Page) -> None:

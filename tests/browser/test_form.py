@@ -26,11 +26,9 @@ CLOCK = r"about \d\d:\d\d"
 def no_session() -> Iterator[None]:
     client = PortalClient(USER)
     client.login()
-    client.rest("DELETE", f"/users/{USER}/server", client.token())
-    eventually(lambda: not sessions_of(USER), timeout_s=30)
+    client.stop(client.token())
     yield
-    client.rest("DELETE", f"/users/{USER}/server", client.token())
-    eventually(lambda: not sessions_of(USER), timeout_s=30)
+    client.stop(client.token())
 
 
 @pytest.fixture(scope="module")
@@ -177,8 +175,7 @@ def test_with_the_keyboard_alone_a_session_is_chosen_and_started_and_remembered(
     assert (job.n_cpus, job.walltime) == (16, "2:00:00")
     client = PortalClient(USER)
     client.login()
-    client.rest("DELETE", f"/users/{USER}/server", client.token(), timeout=60)
-    eventually(lambda: not sessions_of(USER), timeout_s=30)
+    client.stop(client.token())
 
     page.goto("/hub/spawn")
     expect(page.locator("input[name=gpus][value='2']")).to_be_checked()
@@ -207,8 +204,7 @@ def test_a_full_home_is_told_and_a_rescue_session_makes_room_in_it(page: Page) -
 
         client = PortalClient(USER)
         client.login()
-        client.rest("DELETE", f"/users/{USER}/server", client.token(), timeout=60)
-        eventually(lambda: not sessions_of(USER), timeout_s=30)
+        client.stop(client.token())
 
 
 @pytest.mark.parametrize(

@@ -65,10 +65,8 @@ def clients() -> Iterator[dict[str, tuple[PortalClient, str]]]:
 
 
 def stop_all(clients: dict[str, tuple[PortalClient, str]]) -> None:
-    for user, (client, token) in clients.items():
-        client.rest("DELETE", f"/users/{user}/server", token)
-    for user in clients:
-        eventually(lambda user=user: not sessions_of(user), timeout_s=30)
+    for client, token in clients.values():
+        client.stop(token)
 
 
 @pytest.fixture
@@ -83,12 +81,7 @@ def start(clients: dict[str, tuple[PortalClient, str]]) -> Callable[[str, int], 
 
 def wait_until_ready(clients: dict[str, tuple[PortalClient, str]], user: str) -> None:
     client, token = clients[user]
-
-    def is_ready() -> bool:
-        model = client.rest("GET", f"/users/{user}", token).json()
-        return bool(model["servers"].get("", {}).get("ready"))
-
-    eventually(is_ready, timeout_s=START_TIMEOUT_S)
+    eventually(lambda: client.server(token).get("ready"), timeout_s=START_TIMEOUT_S)
 
 
 @pytest.fixture(scope="module")

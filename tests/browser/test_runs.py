@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.conftest import picture
-from tests.browser.test_clock import signed_in, started, stop_session
+from tests.browser.test_clock import signed_in, started
 from tests.support.eventually import eventually
 from tests.support.portal_client import ADDRESS, PortalClient
 
@@ -34,7 +34,7 @@ def client() -> Iterator[PortalClient]:
     client = PortalClient(USER)
     client.login()
     yield client
-    stop_session(client)
+    client.stop(client.token())
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from tests.browser.conftest import picture
 from tests.support.eventually import eventually
-from tests.support.portal_client import ADDRESS, PortalClient, demo_password, sessions_of
+from tests.support.portal_client import ADDRESS, PortalClient, demo_password
 
 pytestmark = pytest.mark.cluster
 
@@ -50,11 +50,7 @@ def session(context: BrowserContext) -> Iterator[None]:
     client.login()
     token = client.token()
 
-    def stop() -> None:
-        client.rest("DELETE", f"/users/{USER}/server", token)
-        eventually(lambda: not sessions_of(USER), timeout_s=30)
-
-    stop()
+    client.stop(token)
     as_user("mkdir", "-p", str(HOME / "work"))
     write_as_user(HOME / "work/sample.job", SCRIPT)
     client.rest("POST", f"/users/{USER}/server", token, json={})
@@ -66,7 +62,7 @@ def session(context: BrowserContext) -> Iterator[None]:
     eventually(lambda: client.rest("GET", f"/users/{USER}", token).json()["server"], timeout_s=60)
     page.close()
     yield
-    stop()
+    client.stop(token)
     subprocess.run(["scancel", "-u", USER], check=True)
     as_user("rm", "-rf", str(HOME / "work"))
 

@@ -93,14 +93,9 @@ def client() -> PortalClient:
 @pytest.fixture(autouse=True)
 def no_session(client: PortalClient) -> Iterator[None]:
     token = client.token()
-
-    def stop() -> None:
-        client.rest("DELETE", f"/users/{USER}/server", token)
-        eventually(lambda: not sessions_of(USER), timeout_s=30)
-
-    stop()
+    client.stop(token)
     yield
-    stop()
+    client.stop(token)
 
 
 @pytest.fixture

@@ -38,8 +38,7 @@ def token() -> Iterator[str]:
     token = client.token()
     with put_back((DSPORTAL, "undrain")):
         yield token
-    client.rest("DELETE", f"/users/{USER}/server", token)
-    eventually(lambda: not sessions_of(USER), timeout_s=60)
+    client.stop(token)
 
 
 def start(token: str) -> requests.Response:

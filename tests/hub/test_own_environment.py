@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 import requests
 
-from tests.support.eventually import eventually
 from tests.support.kernels import offered, run_cells
 from tests.support.linked_environment import link_environment
 from tests.support.portal_client import ADDRESS, PortalClient
@@ -61,18 +60,6 @@ class Session:
         self.http = requests.Session()
         self.http.headers["Authorization"] = f"token {self.token}"
 
-    def start(self) -> None:
-        answer = self.client.rest("POST", f"/users/{USER}/server", self.token, json={"gpus": 2})
-        answer.raise_for_status()
-        eventually(lambda: self.state().get("ready"), timeout_s=120)
-
-    def state(self) -> dict:
-        return self.client.rest("GET", f"/users/{USER}", self.token).json()["servers"].get("", {})
-
-    def stop(self) -> None:
-        self.client.rest("DELETE", f"/users/{USER}/server", self.token)
-        eventually(lambda: not self.state(), timeout_s=60)
-
 
 @pytest.fixture(scope="module")
 def project() -> Iterator[Path]:
@@ -108,15 +95,15 @@ async def test_run_trains_on_all_gpus_in_a_kernel_that_has_nothing_of_the_portal
     project: Path,
 ) -> None:
     session = Session()
-    session.stop()
-    session.start()
+    session.client.stop(session.token)
+    session.client.start(session.token, gpus=2)
     try:
         assert project.name in offered(session)
         imported, trained, child = await run_cells(
             session, project.name, IMPORT, TRAIN, IN_A_CHILD, folder=project.name
         )
     finally:
-        session.stop()
+        session.client.stop(session.token)
 
     assert imported == f"my own my own {project}/venv\n[]\n"
     assert "2 ranks on " in trained

@@ -51,17 +51,8 @@ class Session:
         self.client = PortalClient(USER)
         self.client.login()
         self.token = self.client.token()
-        self.stop()
-        self.client.rest("POST", f"/users/{USER}/server", self.token, json={}).raise_for_status()
-        eventually(lambda: self._server()["ready"], timeout_s=90)
-
-    def _server(self) -> dict:
-        return self.client.rest("GET", f"/users/{USER}", self.token).json()["servers"].get("", {})
-
-    def stop(self) -> None:
-        self.client.rest("DELETE", f"/users/{USER}/server", self.token)
-        eventually(lambda: not self._server(), timeout_s=30)
-        eventually(lambda: not sessions_of(USER), timeout_s=30)
+        self.client.stop(self.token)
+        self.client.start(self.token)
 
     def pid(self) -> int:
         """Return the notebook server's process."""
@@ -95,7 +86,7 @@ def session() -> Iterator[Session]:
     config.chmod(0o644)
     session = Session()
     yield session
-    session.stop()
+    session.client.stop(session.token)
     config.unlink()
     for folder in reversed(made):
         if not any(folder.iterdir()):

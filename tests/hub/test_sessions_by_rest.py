@@ -29,19 +29,9 @@ def token(grace: PortalClient) -> str:
 
 @pytest.fixture
 def no_session(grace: PortalClient, token: str) -> Iterator[None]:
-    stop(grace, token)
+    grace.stop(token)
     yield
-    stop(grace, token)
-
-
-def server(client: PortalClient, token: str) -> dict:
-    return client.rest("GET", f"/users/{USER}", token).json()["servers"].get("", {})
-
-
-def stop(client: PortalClient, token: str) -> None:
-    client.rest("DELETE", f"/users/{USER}/server", token)
-    eventually(lambda: not server(client, token), timeout_s=30)
-    eventually(lambda: not sessions_of(USER), timeout_s=30)
+    grace.stop(token)
 
 
 def start(client: PortalClient, token: str, options: object) -> QueuedJob:
@@ -51,7 +41,7 @@ def start(client: PortalClient, token: str, options: object) -> QueuedJob:
 
 
 def wait_until_ready(client: PortalClient, token: str) -> None:
-    eventually(lambda: server(client, token).get("ready"), timeout_s=90)
+    eventually(lambda: client.server(token).get("ready"), timeout_s=90)
 
 
 def test_a_session_is_one_slurm_job_with_8_cores_and_48_gb_a_gpu(
@@ -100,7 +90,7 @@ def test_a_suspended_session_is_said_on_every_page_until_it_is_resumed(
         subprocess.run(["scontrol", "resume", str(job.job_id)], check=True)
 
     eventually(lambda: not says_so("home"), timeout_s=60)
-    assert server(grace, token)["ready"]
+    assert grace.server(token)["ready"]
 
 
 def test_a_session_that_still_starts_can_be_stopped(
@@ -125,7 +115,7 @@ def test_a_wrong_number_of_gpus_is_refused_in_words_and_starts_nothing(
     assert "4" in message, "the limit is named"
     assert "Traceback" not in message
     assert sessions_of(USER) == []
-    assert not server(grace, token)
+    assert not grace.server(token)
 
 
 def test_an_option_outside_the_form_is_refused(

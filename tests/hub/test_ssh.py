@@ -53,25 +53,12 @@ def token(client: PortalClient) -> str:
     return client.token()
 
 
-def start(client: PortalClient, token: str) -> None:
-    def server() -> dict[str, object]:
-        return client.rest("GET", f"/users/{USER}", token).json()["servers"].get("", {})
-
-    client.rest("POST", f"/users/{USER}/server", token, json={"gpus": 2}).raise_for_status()
-    eventually(lambda: server().get("ready"), timeout_s=120)
-
-
-def stop(client: PortalClient, token: str) -> None:
-    client.rest("DELETE", f"/users/{USER}/server", token)
-    eventually(lambda: not sessions_of(USER), timeout_s=60)
-
-
 @pytest.fixture(scope="module")
 def session(client: PortalClient, token: str) -> Iterator[None]:
-    stop(client, token)
-    start(client, token)
+    client.stop(token)
+    client.start(token, gpus=2)
     yield
-    stop(client, token)
+    client.stop(token)
 
 
 @pytest.fixture(scope="module")
@@ -254,11 +241,11 @@ def test_the_end_of_the_session_ends_the_connection_and_what_it_has_started(
         assert first_line(program) == "here\n"
         eventually(sleeping, timeout_s=30)
 
-        stop(client, token)
+        client.stop(token)
 
         assert program.wait(timeout=60) != 0
     eventually(lambda: not sleeping(), timeout_s=30)
     assert "Your session does not run" in laptop.proxy().stderr
-    start(client, token)
+    client.start(token, gpus=2)
     # With the host key of the new session, and without a question.
     assert said(laptop.ssh(NAME, "echo again")) == "again\n"

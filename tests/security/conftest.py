@@ -142,28 +142,13 @@ def session() -> Iterator[Session]:
     client = PortalClient(VICTIM)
     client.login().raise_for_status()
     token = client.token()
-    stop(client, token)
-    client.rest("POST", f"/users/{VICTIM}/server", token, json={"gpus": 1}, timeout=120)
-    eventually(lambda: server(client, token).get("ready"), timeout_s=120)
+    client.stop(token)
+    client.start(token, gpus=1)
     (job,) = sessions_of(VICTIM)
     pid = server_pid(job.job_id)
     address, port = listening(pid)
     yield Session(job.job_id, job.node, pid, address, port)
-    stop(client, token)
-
-
-def server(client: PortalClient, token: str) -> dict[str, Any]:
-    """Return what REST says of a user's session; empty where there is none."""
-    answer: dict[str, Any] = client.rest("GET", f"/users/{client.user}", token).json()
-    servers: dict[str, dict[str, Any]] = answer.get("servers", {})
-    return servers.get("", {})
-
-
-def stop(client: PortalClient, token: str) -> None:
-    """Stop a user's session, if there is one."""
-    client.rest("DELETE", f"/users/{client.user}/server", token)
-    eventually(lambda: not server(client, token), timeout_s=60)
-    eventually(lambda: not sessions_of(client.user), timeout_s=60)
+    client.stop(token)
 
 
 def server_pid(job_id: int, user: str = VICTIM) -> int:

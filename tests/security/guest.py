@@ -88,9 +88,7 @@ class Person:
 
     def server(self) -> dict[str, Any]:
         """Return what REST says of this user's session."""
-        said = self.client.rest("GET", f"/users/{self.name}", self.token).json()
-        servers: dict[str, dict[str, Any]] = said["servers"]
-        return servers.get("", {})
+        return self.client.server(self.token)
 
     def open_websocket(self, path: str, *, by_token: bool = False) -> OpenWebSocket:
         """Ask for a websocket."""

@@ -10,9 +10,12 @@ from typing import Any
 
 import requests
 
+from tests.support.eventually import eventually
+
 ADDRESS = "http://127.0.0.1:8000"
 PASSWORD_FILE = Path("/var/lib/data-scientist-portal/demo-password")
 ANSWER_TIMEOUT_S = 30
+START_TIMEOUT_S = 120
 # Of --format, %m has no memory of the job: newer Slurms write the partition's default for each GPU
 # there. Fields without a width are cut off at 20 characters.
 QUEUE_FIELDS = (
@@ -118,3 +121,20 @@ class PortalClient:
             timeout=kwargs.pop("timeout", ANSWER_TIMEOUT_S),
             **kwargs,
         )
+
+    def server(self, token: str) -> dict[str, Any]:
+        """Return what REST says of the user's session; empty where there is none."""
+        answer: dict[str, Any] = self.rest("GET", f"/users/{self.user}", token).json()
+        servers: dict[str, dict[str, Any]] = answer.get("servers", {})
+        return servers.get("", {})
+
+    def start(self, token: str, **options: object) -> None:
+        """Start a session with these options of the form, and wait until it is ready."""
+        path = f"/users/{self.user}/server"
+        self.rest("POST", path, token, json=options, timeout=START_TIMEOUT_S).raise_for_status()
+        eventually(lambda: self.server(token).get("ready"), timeout_s=START_TIMEOUT_S)
+
+    def stop(self, token: str) -> None:
+        """Stop the user's session, if there is one, and wait until its job is gone."""
+        self.rest("DELETE", f"/users/{self.user}/server", token, timeout=60)
+        eventually(lambda: not self.server(token) and not sessions_of(self.user), timeout_s=60)

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.lab.foreign.run_notebook import Session, run_notebook
-from tests.support.eventually import eventually
-from tests.support.portal_client import ADDRESS, PortalClient, sessions_of
+from tests.support.portal_client import ADDRESS, PortalClient
 from tests.templates.notebooks import TEMPLATES
 
 pytestmark = [pytest.mark.cluster, pytest.mark.release]
@@ -32,21 +31,12 @@ def portal_session() -> Iterator[Session]:
     client = PortalClient(USER)
     client.login()
     token = client.token()
-
-    def server() -> dict:
-        return client.rest("GET", f"/users/{USER}", token).json()["servers"].get("", {})
-
-    def stop() -> None:
-        client.rest("DELETE", f"/users/{USER}/server", token)
-        eventually(lambda: not server() and not sessions_of(USER), timeout_s=60)
-
-    stop()
-    client.rest("POST", f"/users/{USER}/server", token, json={"gpus": 1}).raise_for_status()
+    client.stop(token)
+    client.start(token, gpus=1)
     try:
-        eventually(lambda: server().get("ready"), timeout_s=120)
         yield Session(f"{ADDRESS}/user/{USER}", "", token)
     finally:
-        stop()
+        client.stop(token)
 
 
 def test_each_kernel_of_the_launcher_has_a_template_that_is_tried_here(

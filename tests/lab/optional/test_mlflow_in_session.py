@@ -27,7 +27,6 @@ from tests.support.portal_client import (  # noqa: E402
     ADDRESS,
     PortalClient,
     demo_password,
-    sessions_of,
 )
 
 pytestmark = pytest.mark.cluster
@@ -95,20 +94,10 @@ def session(pages_of_mlflow: None) -> Iterator[Session]:
     client = PortalClient(USER)
     client.login()
     token = client.token()
-
-    def end() -> None:
-        client.rest("DELETE", f"/users/{USER}/server", token)
-        eventually(lambda: not sessions_of(USER), timeout_s=60)
-
-    def is_ready() -> bool:
-        servers = client.rest("GET", f"/users/{USER}", token).json()["servers"]
-        return bool(servers.get("", {}).get("ready"))
-
-    end()
-    client.rest("POST", f"/users/{USER}/server", token, json={"gpus": 1}).raise_for_status()
-    eventually(is_ready, timeout_s=120)
+    client.stop(token)
+    client.start(token, gpus=1)
     yield Session(token)
-    end()
+    client.stop(token)
 
 
 def in_thread(work: Coroutine[Any, Any, str]) -> str:

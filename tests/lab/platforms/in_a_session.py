@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 import requests
 
-from tests.support.eventually import eventually
 from tests.support.kernels import offered, run_cell
 from tests.support.portal_client import ADDRESS, PortalClient
 from tests.support.training_cells import TRAIN_PYTORCH, TRAIN_TENSORFLOW
@@ -35,25 +34,13 @@ class Session:
         self.http = requests.Session()
         self.http.headers["Authorization"] = f"token {self.token}"
 
-    def start(self) -> None:
-        answer = self.client.rest("POST", f"/users/{USER}/server", self.token, json={"gpus": 1})
-        answer.raise_for_status()
-        eventually(lambda: self.state()["ready"], timeout_s=120)
-
-    def state(self) -> dict:
-        return self.client.rest("GET", f"/users/{USER}", self.token).json()["servers"].get("", {})
-
-    def stop(self) -> None:
-        self.client.rest("DELETE", f"/users/{USER}/server", self.token)
-        eventually(lambda: not self.state(), timeout_s=60)
-
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[Session]:
     session = Session()
-    session.start()
+    session.client.start(session.token, gpus=1)
     yield session
-    session.stop()
+    session.client.stop(session.token)
 
 
 def test_the_launcher_offers_every_kernel(session: Session) -> None:
@@ -75,7 +62,7 @@ def test_the_page_opens(session: Session, page: str) -> None:
 
 
 def test_dsportal_check_finds_nothing_broken(session: Session) -> None:
-    session.stop()
+    session.client.stop(session.token)
     program = Path("/opt/data-scientist-portal/environments/hub/bin/dsportal")
     argv = [program, "check", "--user", USER]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=300, check=False)
