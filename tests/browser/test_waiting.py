@@ -15,6 +15,8 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from deploy.one_machine.pidfile import running
+from dsportal.diagnosis import Situation, explain_end, explain_waiting
+from dsportal.slurm.states import JobState
 from tests.browser.axe import expect_accessible
 from tests.browser.conftest import picture
 from tests.support.eventually import eventually
@@ -39,6 +41,12 @@ sleep 2
 exit 3
 """
 
+WAITS_FOR_OTHERS = "|".join(
+    re.escape(explain_waiting(reason).sentence) for reason in ("Resources", "Priority")
+)
+CANCELLED_BY_USER = explain_end(
+    JobState.CANCELLED, cancelled_by_uid=1, situation=Situation(user_uid=1)
+).sentence
 # Keeps what the page would have shown, also when it goes on to another page.
 RECORD_NOTIFICATIONS = """
     window.Notification = class extends EventTarget {
@@ -153,7 +161,7 @@ def test_a_session_says_why_and_where_it_waits_and_opens_when_a_gpu_is_free(
     start(page)
     expect_queued(page)
     expect(page.locator(step("queued"))).to_contain_text(
-        re.compile("in use by other jobs|Other jobs are ahead"), timeout=NEWS_TIMEOUT_MS
+        re.compile(WAITS_FOR_OTHERS), timeout=NEWS_TIMEOUT_MS
     )
     expect(page.locator("#waiting-facts")).to_contain_text(
         "about 1 job before it", timeout=NEWS_TIMEOUT_MS
@@ -286,7 +294,7 @@ def test_a_job_that_is_cancelled_has_a_failure_page_that_starts_the_same_again(
     run_as(USER, "scancel", str(job.job_id))
 
     expect(page.locator("h1")).to_have_text("Your session did not start", timeout=NEWS_TIMEOUT_MS)
-    expect(page.get_by_role("alert")).to_contain_text("cancelled under your own name")
+    expect(page.get_by_role("alert")).to_contain_text(CANCELLED_BY_USER)
     expect(page.locator("main")).to_contain_text("CANCELLED")
     expect(page.locator("main")).to_contain_text(str(job.job_id))
     told = json.loads(page.evaluate("localStorage.getItem('told')"))
@@ -295,7 +303,7 @@ def test_a_job_that_is_cancelled_has_a_failure_page_that_starts_the_same_again(
     picture(page, "failure")
 
     page.reload()
-    expect(page.get_by_role("alert")).to_contain_text("cancelled under your own name")
+    expect(page.get_by_role("alert")).to_contain_text(CANCELLED_BY_USER)
     page.get_by_role("button", name="Try again with the same choice").click()
 
     page.wait_for_url(re.compile("/hub/spawn-pending/"))
@@ -356,8 +364,7 @@ def test_a_session_that_an_administrator_ended_says_so_in_its_tab_and_at_home(
     page.goto(f"{ADDRESS}/hub/home")
     session = page.get_by_role("region", name="Your session")
     expect(session).to_contain_text(
-        "The last session has ended: An administrator cancelled the session.",
-        timeout=NEWS_TIMEOUT_MS,
+        explain_end(JobState.CANCELLED, cancelled_by_uid=0).sentence, timeout=NEWS_TIMEOUT_MS
     )
     expect_accessible(page)
     session.get_by_role("link", name="What to do").click()

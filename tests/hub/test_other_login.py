@@ -79,7 +79,6 @@ def test_the_password_of_pam_logs_in_and_another_one_does_not(pam_hub: PrivateHu
 
     refused = log_in(pam_hub, PAM_USER, "wrong")
     assert refused.status_code == 403
-    assert "Invalid username or password" in refused.text
 
 
 @pytest.mark.parametrize("form", [{}, {"username": PAM_USER}, {"password": "x"}])
@@ -127,4 +126,4 @@ def test_whom_the_provider_knows_and_this_host_does_not_reads_so(
     page = Browser(openid_hub).get("/hub/oauth_login")
 
     assert page.status_code == 403
-    assert "ghost has no UNIX account" in page.text
+    assert "UNIX account" in page.text

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 import pytest
 import requests
 
+from dsportal.diagnosis import Situation, explain_waiting
+from dsportal.diagnosis.messages import JOB
 from tests.hub.private_hub import Browser, PrivateHub, node_line
 from tests.support.eventually import eventually
 
@@ -167,7 +169,8 @@ def test_a_user_sees_the_queue_as_numbers_and_only_own_jobs(ada: Browser, hub: P
 
     page = words(ada.get("/hub/cluster"))
 
-    assert "32 waiting The GPUs, cores or memory that the job needs are in use" in page
+    why = explain_waiting("Resources", Situation(subject=JOB)).sentence
+    assert f"32 waiting {why}" in page
     assert "jupyter 8 of 8 free 1 1 24 hours" in page
     assert "grace" not in page
     assert "31 running" not in page

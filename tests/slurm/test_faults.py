@@ -11,6 +11,9 @@ from contextlib import contextmanager
 import pytest
 import requests
 
+from dsportal.diagnosis import explain_end
+from dsportal.slurm.states import JobState
+from spawner.session.session_end import SessionEnd
 from tests.slurm.conftest import (
     USER,
     cancel_all,
@@ -30,7 +33,7 @@ HELD = {"req_options": "--hold"}
 # A hub that looks often and gives up early shows the same in less time.
 QUICK = {"watch_running_s": 2.0, "slurm_timeout_s": 3.0, "absent_s": 5.0}
 pytestmark = [pytest.mark.cluster, pytest.mark.hub(**QUICK)]
-REQUEUED = "Slurm took the session's job off its node and put it back into the queue"
+REQUEUED = SessionEnd.of_requeue(0).error.message
 # Long enough for several looks in vain, which are further and further apart.
 HANG_S = 60
 
@@ -232,7 +235,7 @@ def test_a_node_that_loses_power_ends_its_session_with_the_reason(ready: Private
         finally:
             parts.start(node)
 
-    assert f"The node {node} failed, or no longer served the session." in new_log(ready, n_seen)
+    assert explain_end(JobState.NODE_FAIL, node=node).sentence in new_log(ready, n_seen)
     assert not sessions()
     eventually(lambda: _node_states() <= {"idle", "mixed"}, timeout_s=60)
     start(ready)

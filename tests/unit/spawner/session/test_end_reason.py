@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dsportal.diagnosis import Situation, explain_end
 from dsportal.slurm.states import JobState
 from spawner.client.accounting import Accounting
 from spawner.client.command import Completed
@@ -46,7 +47,9 @@ async def test_who_cancelled_a_session_is_told_when_accounting_is_some_seconds_l
 ) -> None:
     monkeypatch.setattr(end_reason, "_FIRST_PAUSE_S", 0.01)
 
-    assert "cancelled under your own name" in await explain(LateSlurm(n_anonymous=8))
+    by_user = Situation(user_uid=0)
+    told = explain_end(JobState.CANCELLED, cancelled_by_uid=0, situation=by_user)
+    assert await explain(LateSlurm(n_anonymous=8)) == str(told)
 
 
 async def test_what_the_hub_itself_cancelled_is_not_blamed_on_somebody_else(

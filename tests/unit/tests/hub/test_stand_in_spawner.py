@@ -109,10 +109,10 @@ class OneNode(SiteTraits):
 @pytest.mark.parametrize(
     ("options", "refusal"),
     [
-        ({"gpus": "5"}, "You asked for 5 GPUs; in the cluster the largest node has 4."),
-        ({"gpus": "1", "gpu_type": "a100"}, "You asked for a GPU of type a100;"),
-        ({"gpus": "1", "hours": "48"}, "You asked for 48 hours; a session may last at most 24"),
-        ({"prologue": "id"}, "A session has no option 'prologue'."),
+        ({"gpus": "5"}, "5 GPUs"),
+        ({"gpus": "1", "gpu_type": "a100"}, "a100"),
+        ({"gpus": "1", "hours": "48"}, "48 hours"),
+        ({"prologue": "id"}, "prologue"),
     ],
     ids=str,
 )

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from markupsafe import Markup
 
+from dsportal.diagnosis import Situation, explain_waiting
+from dsportal.diagnosis.messages import JOB
 from dsportal.slurm.states import Phase
 from portal.hub.pages.cluster_rows import MOST_NODES, list_nodes, list_own_jobs, list_partitions
 from spawner.slurm.catalog import Catalog
@@ -117,7 +119,8 @@ def test_a_job_that_waits_says_why_and_when_it_is_expected_to_start() -> None:
 
     (row,) = list_own_jobs([waiting], "ada", session_ids=frozenset(), now=NOW)
 
-    assert row.why.startswith("The GPUs, cores or memory that the job needs are in use")
+    why = explain_waiting("Resources", Situation(subject=JOB)).sentence
+    assert row.why.startswith(why)
     assert Markup(row.when).striptags().startswith("expected 14:20")
 
 
