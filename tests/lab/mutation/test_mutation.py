@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.lab.mutation.bar import Bar
 from tests.lab.mutation.equivalents import FILE, of_module, read_equivalents
 from tests.lab.mutation.modules import MODULES, MutatedModule
 from tests.lab.mutation.mutants import Outcome, run_mutants
@@ -17,6 +16,11 @@ LEAST_PERCENT_OF_MODULE = 70.0
 EQUIVALENTS = read_equivalents(FILE.read_text())
 
 
+def show(n_done: int, n_all: int) -> None:
+    """Say how far a module is, for it takes minutes."""
+    print(f"\r{n_done} of {n_all} mutants", end="", flush=True)
+
+
 @pytest.fixture(scope="module")
 def scores() -> dict[str, Score]:
     return {}
@@ -27,7 +31,7 @@ def test_the_tests_of_a_module_notice_most_faults(
 ) -> None:
     equivalent = of_module(module.path, EQUIVALENTS)
 
-    mutants = run_mutants(module, sample, Bar(module.name).draw)
+    mutants = run_mutants(module, sample, show)
 
     chosen = sample.choose(mutant.name for mutant in mutants)
     tried = [mutant for mutant in mutants if mutant.name in chosen]
