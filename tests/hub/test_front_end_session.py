@@ -16,7 +16,7 @@ from tornado.websocket import websocket_connect
 
 from tests.hub.private_nginx import FrontEnd, find_nginx, running_nginx
 from tests.hub.private_slapd import Authority
-from tests.hub.test_ssh import USER, said, start, stop
+from tests.hub.test_ssh import USER, said
 from tests.support.laptop import NAME, Laptop
 from tests.support.portal_client import PortalClient
 from tests.support.websockets import close_websocket
@@ -53,10 +53,10 @@ def client() -> PortalClient:
 @pytest.fixture(scope="module")
 def token(client: PortalClient) -> Iterator[str]:
     token = client.token()
-    stop(client, token)
-    start(client, token)
+    client.stop(token)
+    client.start(token, gpus=2)
     yield token
-    stop(client, token)
+    client.stop(token)
 
 
 @pytest.fixture(scope="module")
