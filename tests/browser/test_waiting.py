@@ -28,7 +28,6 @@ pytestmark = pytest.mark.cluster
 USER = "ada"
 OTHER = "grace"
 N_NODES = 2
-PHONE = {"width": 360, "height": 740}
 # Slurm looks at the queue every 5 s; the page hears of it within some more.
 NEWS_TIMEOUT_MS = 40_000
 START_TIMEOUT_MS = 90_000
@@ -206,6 +205,7 @@ def log_of(page: Page) -> list[str]:
     return lines.all_inner_texts()
 
 
+@pytest.mark.release
 def test_times_are_those_of_the_readers_time_zone(
     chromium: Browser, full_cluster: list[int]
 ) -> None:
@@ -250,17 +250,6 @@ def test_the_page_says_that_slurm_is_silent_and_goes_on_when_it_answers(
     expect(page.locator("#waiting-facts")).not_to_contain_text("last responded")
     assert "Slurm is not responding" in "\n".join(log_of(page)), "the log keeps it"
     assert [j.job_id for j in sessions_of(USER)] == [job.job_id]
-
-
-def test_cancel_takes_the_job_out_of_the_queue(page: Page, full_cluster: list[int]) -> None:
-    start(page)
-    expect_queued(page)
-
-    page.get_by_role("button", name="Cancel").click()
-
-    page.wait_for_url(re.compile("/hub/home"))
-    assert sessions_of(USER) == []
-    expect(page.locator("body")).to_contain_text("Not running")
 
 
 @pytest.mark.release
@@ -402,55 +391,3 @@ def server_that_breaks(script: str = BROKEN_SERVER) -> Iterator[None]:
         program.write_text(script)
         program.chmod(0o755)
         yield
-
-
-def test_the_pages_are_no_wider_than_a_phone(chromium: Browser, full_cluster: list[int]) -> None:
-    context = chromium.new_context(viewport=PHONE)
-    page = log_in(context)
-    start(page)
-    expect_queued(page)
-    expect(page.locator("#waiting-facts")).to_contain_text("Slurm job")
-    log_of(page)
-    assert width_of(page) <= PHONE["width"]
-    picture(page, "waiting-phone")
-
-    (job,) = sessions_of(USER)
-    run_as(USER, "scancel", str(job.job_id))
-    expect(page.locator("h1")).to_have_text("Your session did not start", timeout=NEWS_TIMEOUT_MS)
-    assert width_of(page) <= PHONE["width"]
-    picture(page, "failure-phone")
-    context.close()
-
-
-def width_of(page: Page) -> int:
-    return int(page.locator("html").evaluate("element => element.scrollWidth"))
-
-
-def test_nobody_is_asked_about_notifications_unasked(
-    chromium: Browser, full_cluster: list[int]
-) -> None:
-    context = chromium.new_context()
-    page = log_in(context)
-    page.add_init_script(
-        """
-        window.asked = 0;
-        window.Notification = class {
-            static permission = "default";
-            static async requestPermission() {
-                window.asked += 1;
-                return (this.permission = "granted");
-            }
-        };
-        """
-    )
-    start(page)
-    button = page.get_by_role("button", name="Tell me when it starts")
-    expect(button).to_be_visible()
-    assert page.evaluate("window.asked") == 0
-
-    button.click()
-
-    expect(button).to_be_hidden()
-    expect(page.get_by_role("status")).to_contain_text("Your browser tells you")
-    assert page.evaluate("window.asked") == 1
-    context.close()

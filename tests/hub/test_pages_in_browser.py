@@ -59,9 +59,50 @@ def start(page: Page) -> None:
 def test_no_page_is_wider_than_a_phone(page: Page, path: str) -> None:
     page.goto(path)
 
-    width = page.locator("html").evaluate("element => element.scrollWidth")
+    assert width_of(page) <= PHONE["width"]
 
-    assert width <= PHONE["width"]
+
+def width_of(page: Page) -> int:
+    return int(page.locator("html").evaluate("element => element.scrollWidth"))
+
+
+def test_no_page_of_a_start_is_wider_than_a_phone(page: Page, hub: PrivateHub) -> None:
+    hub.set_cluster(step=1)
+    start(page)
+    page.get_by_text("Log", exact=True).click()
+    expect(page.locator("#waiting-log li")).not_to_have_count(0)
+    assert width_of(page) <= PHONE["width"]
+
+    hub.set_cluster(failure="The node node01 failed. Start again; Slurm takes another node.")
+
+    expect(page.locator("h1")).to_have_text("Your session did not start")
+    assert width_of(page) <= PHONE["width"]
+
+
+def test_nobody_is_asked_about_notifications_unasked(page: Page, hub: PrivateHub) -> None:
+    hub.set_cluster(step=1)
+    page.add_init_script(
+        """
+        window.asked = 0;
+        window.Notification = class {
+            static permission = "default";
+            static async requestPermission() {
+                window.asked += 1;
+                return (this.permission = "granted");
+            }
+        };
+        """
+    )
+    start(page)
+    button = page.get_by_role("button", name="Tell me when it starts")
+    expect(button).to_be_visible()
+    assert page.evaluate("window.asked") == 0
+
+    button.click()
+
+    expect(button).to_be_hidden()
+    expect(page.get_by_role("status")).to_contain_text("Your browser tells you")
+    assert page.evaluate("window.asked") == 1
 
 
 def test_a_search_leads_to_the_part_of_a_guide_that_has_the_words(page: Page) -> None:
