@@ -10,6 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import dsportal
 from portal.environments.entry import Environment, Kind
 from portal.environments.languages import PYTHON, R
 
@@ -33,24 +34,22 @@ done
 exec "$@"
 """
 _BASH = ("/bin/bash", "--noprofile", "--norc", "-c")
-# Each follows those before it; `deploy.environments.builder.kernels` joins them, too.
-PYTHON_START = "".join(
-    (files("dsportal.start") / name).read_text("utf-8")
-    for name in ("connection_user.py", "kernel_ports.py", "python_path.py", "kernel_start.py")
-)
+# Names the folder that kernels import `dsportal` from, and no other package.
+LIBRARY_VARIABLE = "PORTAL_LIBRARY"
+# The folder in it with the program of Python kernels, and the one that is first in PYTHONPATH, so
+# that Python runs its `sitecustomize`.
+START = "dsportal/start"
+INSTALLED_START = Path(dsportal.__path__[0]) / "start"
+FIRST_IN_PATH = f"{START}/first"
 _R_START = (files("portal.environments") / "r_start.sh").read_text("utf-8")
 _KERNELS = {
-    PYTHON: ("-c", PYTHON_START, "-f", "{connection_file}"),
+    PYTHON: ("-f", "{connection_file}"),
     # Without a saved workspace, whose functions R could call when it starts.
     R: (
         *("--slave", "--no-restore"),
         *("-e", "IRkernel::main()", "--args", "{connection_file}"),
     ),
 }
-# Names the folder that kernels import `dsportal` from, and no other package.
-LIBRARY_VARIABLE = "PORTAL_LIBRARY"
-# The folder in it that is first in PYTHONPATH, so that Python runs its `sitecustomize`.
-FIRST_IN_PATH = "dsportal/start/first"
 # Names the kernel, as in `dsportal job new --kernel`.
 KERNEL_VARIABLE = "PORTAL_KERNEL"
 # Names the folder with the ipykernel of an image that has none.
@@ -105,6 +104,7 @@ class Node:
         session_binds: Those of this node's session alone.
         python_path: PYTHONPATH for the kernels of images; None leaves the session's.
         has_gpus: Whether images get the GPUs of the session.
+        start: The folder with the program of Python kernels, also in images.
     """
 
     module_init: Path | None = None
@@ -113,6 +113,7 @@ class Node:
     session_binds: tuple[Path, ...] = ()
     python_path: str | None = None
     has_gpus: bool = False
+    start: Path = INSTALLED_START
 
 
 def kernel_spec(environment: Environment, node: Node) -> dict[str, Any]:
@@ -123,7 +124,8 @@ def kernel_spec(environment: Environment, node: Node) -> dict[str, Any]:
     """
     is_r = environment.language is R
     is_python3 = environment.language is PYTHON
-    argv = enter(environment, node, _KERNELS.get(environment.language, ()))
+    program = (f"{node.start}/kernel.py",) if is_python3 else ()
+    argv = enter(environment, node, (*program, *_KERNELS.get(environment.language, ())))
     if driver := environment.language.driver:
         # Without the notebook's folder, whose files could hide packages.
         start = f"import sys; sys.path.remove(''); from {driver} import main; main()"

@@ -12,8 +12,10 @@ from pathlib import Path
 
 from portal.environments.command import (
     FIRST_IN_PATH,
+    INSTALLED_START,
     LIBRARY_VARIABLE,
     PACKAGES_MARK,
+    START,
     Node,
     probe,
     variables,
@@ -69,8 +71,8 @@ def probe_node(environ: Mapping[str, str] = os.environ, *session_binds: Path) ->
     container = next((program for program in programs if program), None)
     named = [Path(folder) for folder in read_settings(environ).environments.image_binds]
     library = environ.get(LIBRARY_VARIABLE, "")
-    if library:
-        named.append(Path(library))
+    start = Path(library) / START if library else INSTALLED_START
+    named.append(Path(library) if library else start)
     own = {library, f"{library}/{FIRST_IN_PATH}"}
     python_path = [part for part in environ.get("PYTHONPATH", "").split(":") if part not in own]
     return Node(
@@ -80,6 +82,7 @@ def probe_node(environ: Mapping[str, str] = os.environ, *session_binds: Path) ->
         session_binds=tuple(folder for folder in session_binds if folder.is_dir()),
         python_path=":".join(python_path) if library else None,
         has_gpus=environ.get("PORTAL_GPUS_SIMULATED") != "1",
+        start=start,
     )
 
 

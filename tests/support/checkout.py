@@ -8,3 +8,5 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 # The one folder with the package `dsportal`.
 LIBRARY = CHECKOUT / "portal/dsportal"
 PYTHONPATH = f"{CHECKOUT}:{LIBRARY}"
+# The program of Python kernels.
+KERNEL = LIBRARY / "dsportal/start/kernel.py"

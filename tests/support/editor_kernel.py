@@ -12,7 +12,7 @@ import psutil
 from jupyter_client import BlockingKernelClient, KernelManager
 
 from dsportal.start.kernel_ports import FORWARDER
-from portal.environments.command import PYTHON_START
+from tests.support.checkout import KERNEL
 from tests.support.eventually import eventually
 
 TIMEOUT_S = 60
@@ -24,7 +24,7 @@ def start_kernel(
     folder: Path,
     *,
     inside: Sequence[str] = (),
-    program: Sequence[str] = ("-c", PYTHON_START),
+    program: Sequence[str] = (str(KERNEL),),
     **environ: str,
 ) -> KernelManager:
     """Start one as VS Code does; the caller shuts it down.

@@ -30,8 +30,8 @@ _TILES = {
     "pytorch": ("PT", "#d84315"),
     MXNET_NAME: ("MX", "#00695c"),
 }
-# Each follows those before it, as in `portal.environments.command`.
-_START_FILES = ("connection_user.py", "kernel_ports.py", "python_path.py", "kernel_start.py")
+# Below the server's environment, where every node reads it.
+_START = "library/dsportal/start/kernel.py"
 R_START = Path("portal/environments/r_start.sh")
 # R's own folder for what its user installs, which R leaves out until somebody makes it. A package
 # in it that keeps the kernel from starting is named in the session's log.
@@ -57,13 +57,13 @@ def spec_dir(plan: Plan, name: str) -> Path:
 
 
 def python_spec(
-    env_dir: Path, display_name: str, start: str, *, name: str, release: str, **env: str
+    env_dir: Path, display_name: str, start: Path, *, name: str, release: str, **env: str
 ) -> dict[str, Any]:
     """Return the kernel.json of a Python kernel that starts with the user's own packages.
 
-    `env_dir` needs ipykernel and this project's package. `start` is program text for the
-    interpreter; `env` sets variables of the kernel's process. A user's own packages for the kernel
-    have to fit `release`, such as "2.21-py3.11".
+    `env_dir` needs ipykernel and `dsportal`. `start` is the program of the kernel, and `env` sets
+    variables of its process. A user's own packages for the kernel have to fit `release`, such as
+    "2.21-py3.11".
 
     Source:
         https://jupyter-client.readthedocs.io/en/stable/kernels.html#kernel-specs
@@ -75,8 +75,7 @@ def python_spec(
             *("-I", "-m", "dsportal.packages.start", name, release, "--"),
             # The debugger cannot stop in frozen modules; ipykernel's own spec has this, too.
             "-Xfrozen_modules=off",
-            "-c",
-            start,
+            str(start),
             "-f",
             "{connection_file}",
         ],
@@ -143,13 +142,8 @@ def install_mxnet(plan: Plan) -> None:
     _write_spec(plan, MXNET_NAME, spec)
 
 
-def python_start(plan: Plan) -> list[Path]:
-    """Return the files that a Python kernel is started with: one text, as in every session."""
-    return [plan.source_dir / "portal/dsportal/dsportal/start" / name for name in _START_FILES]
-
-
-def _start(plan: Plan) -> str:
-    return "".join(file.read_text(encoding="utf-8") for file in python_start(plan))
+def _start(plan: Plan) -> Path:
+    return plan.environment("server") / _START
 
 
 def _tensorflow_spec(plan: Plan) -> dict[str, Any]:

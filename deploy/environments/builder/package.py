@@ -1,4 +1,4 @@
-"""This project's own packages: two wheels, installed into every environment of the portal."""
+"""This project's own packages: two wheels, of which kernels get that of `dsportal`."""
 
 from __future__ import annotations
 
@@ -28,12 +28,9 @@ COMMANDS = ("dsportal", "dsportal-user")
 LIBRARY = "dsportal"
 LIBRARY_SOURCE = "portal/dsportal"
 ENVIRONMENTS = ("hub", "server", "tensorboard", "tensorflow", "pytorch", "mxnet")
-# One line, since each line of such a file runs by itself. A user's PYTHONPATH may hold another
-# package of our name, which must not make every start of Python complain.
-IMPORT_HOOK = (
-    'import sys; exec("try:\\n import portal.tensorflow_import as t\\n t.register()\\n'
-    'except ImportError:\\n pass")\n'
-)
+# A kernel holds what users import and nothing else of this project: `portal` and `spawner` are the
+# names of other packages, too, which users may install.
+KERNELS = ("tensorflow", "pytorch", "mxnet")
 
 
 def sources(plan: Plan) -> list[Path]:
@@ -47,7 +44,7 @@ def present_environments(plan: Plan) -> list[str]:
 
 
 def install_package(plan: Plan, log: IO[str]) -> None:
-    """Build the wheels and install them into every environment that exists.
+    """Build the wheels and install them into the environments that exist.
 
     Raises:
         BuildError: If a wheel cannot be built or installed.
@@ -59,10 +56,9 @@ def install_package(plan: Plan, log: IO[str]) -> None:
             python = plan.environment(name) / "bin/python"
             # The version stays the same when sources change, and pip would keep what is installed.
             options = ("--no-deps", "--force-reinstall")
-            run([python, "-m", "pip", "install", *options, *wheels], log=log)
+            held = [one for one in wheels if name not in KERNELS or one.name.startswith(LIBRARY)]
+            run([python, "-m", "pip", "install", *options, *held], log=log)
             isolate_commands(plan.environment(name))
-            if name == "tensorflow":
-                write_import_hook(plan.environment(name))
     if plan.environment("server").is_dir():
         offer_commands(plan.environment("server"))
         offer_library(plan.environment("server"))
@@ -138,12 +134,6 @@ def offer_library(server: Path) -> None:
     # A copy, since an image gets this folder alone; compiled files would be for one Python.
     shutil.copytree(installed, new / LIBRARY, ignore=shutil.ignore_patterns("__pycache__"))
     replace_folder(server / "library", new)
-
-
-def write_import_hook(env_dir: Path) -> None:
-    """Make Python watch for the import of TensorFlow, to keep its messages out of cells."""
-    (site_packages,) = env_dir.glob("lib/python3*/site-packages")
-    (site_packages / "data_scientist_portal.pth").write_text(IMPORT_HOOK)
 
 
 def build_wheels(plan: Plan, folder: Path, log: IO[str]) -> list[Path]:

@@ -108,7 +108,6 @@ TARGETS = (
         build=_install_mxnet,
         made_from=lambda plan: [
             plan.pins("mxnet"),
-            *kernels.python_start(plan),
             plan.interpreter,
         ],
         results=lambda plan: [kernels.spec_dir(plan, kernels.MXNET_NAME) / "kernel.json"],
@@ -155,7 +154,6 @@ TARGETS = (
         build=kernels.install_python3,
         made_from=lambda plan: [
             plan.pins("server"),
-            *kernels.python_start(plan),
             plan.interpreter,
         ],
         results=lambda plan: [kernels.spec_dir(plan, kernels.PYTHON3_NAME) / "kernel.json"],
@@ -169,7 +167,6 @@ TARGETS = (
         made_from=lambda plan: [
             plan.pins("tensorflow"),
             *pytorch.locks(plan),
-            *kernels.python_start(plan),
             plan.interpreter,
         ],
         results=lambda plan: [

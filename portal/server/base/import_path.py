@@ -6,13 +6,11 @@ import os
 from collections.abc import MutableMapping
 from pathlib import Path
 
-import dsportal
-from portal.environments.command import FIRST_IN_PATH, LIBRARY_VARIABLE
+from portal.environments.command import FIRST_IN_PATH, INSTALLED_START, LIBRARY_VARIABLE
 
 VARIABLE = "PYTHONPATH"
 # In a checkout; an installed portal has a copy in the server's environment.
 _SOURCE = Path(__file__).parents[2] / "dsportal"
-_INSTALLED_FIRST = Path(dsportal.__path__[0]) / "start/first"
 
 
 def drop_relative_paths(environ: MutableMapping[str, str]) -> None:
@@ -47,7 +45,7 @@ def guard_ports(environ: MutableMapping[str, str]) -> None:
     The folder in front of PYTHONPATH holds `sitecustomize` alone, which runs the one that it hides.
     """
     library = environ.get(LIBRARY_VARIABLE)
-    first = Path(library) / FIRST_IN_PATH if library else _INSTALLED_FIRST
+    first = Path(library) / FIRST_IN_PATH if library else INSTALLED_START / "first"
     environ[VARIABLE] = os.pathsep.join([str(first), *_parts(environ)])
 
 

@@ -30,8 +30,9 @@ _RENEWED = "renewed"
 _PIP = '#!/bin/sh\nexec "$(dirname "$0")/python" -P {program} "$@"\n'
 _PIP_CONF = "[install]\nconstraint = {address}\n"
 _CONSTRAINTS = "constraints.txt"
-# What builds packages from source; their recipes ask for versions of their own.
-_UNCONSTRAINED = frozenset({"pip", "setuptools", "wheel"})
+# What builds packages from source; their recipes ask for versions of their own. And the portal's
+# package, of which no kernel needs a part: the kernel Python 3 has it from the notebook server.
+_UNCONSTRAINED = frozenset({"pip", "setuptools", "wheel", "data-scientist-portal"})
 _SEPARATORS = re.compile(r"[-_.]+")
 
 

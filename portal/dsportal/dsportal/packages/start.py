@@ -84,7 +84,7 @@ def _make(kernel: str, release: str) -> int:
 
 def _become(kernel: str, choice: Choice, arguments: Sequence[str]) -> NoReturn:
     python = Path(sys.executable)
-    # In front: each shipped environment has a dsportal of its own, which knows no kernels.
+    # In front: the server's environment has a dsportal of its own, which knows no kernels.
     folders = [os.environ.get(COMMANDS, ""), os.environ.get("PATH", os.defpath)]
     if choice.overlay is not None:
         python = choice.overlay.python

@@ -1,15 +1,6 @@
-"""Whose program is at the other end of a connection within the node.
-
-As text it comes first, so it takes the notebook's folder, perhaps somebody else's, out of sys.path.
-"""
+"""Whose program is at the other end of a connection within the node."""
 
 from __future__ import annotations
-
-import sys
-
-if __name__ == "__main__":
-    # Before any other import: an empty entry is that folder.
-    sys.path[:] = [path for path in sys.path if path]
 
 import contextlib
 import os

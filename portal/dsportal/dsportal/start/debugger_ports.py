@@ -3,16 +3,14 @@
 debugpy runs whatever it is told, and asks nobody for a token.
 """
 
-# As text, it follows connection_user.py.
-if "is_own_users" not in globals():
-    from dsportal.start.connection_user import is_own_users
-
 import contextlib
 import functools
 import socket
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
+
+from .connection_user import is_own_users
 
 DEBUGPY = "debugpy.common.sockets"
 # The function of each module that opens a port for others to connect to.

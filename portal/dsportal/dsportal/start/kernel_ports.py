@@ -1,12 +1,4 @@
-"""The ports of a kernel that an editor starts: only programs of its user get through.
-
-The interpreter of every Python kernel gets this file as text, then `kernel_start.py`: both run in
-environments and images that have ipykernel and nothing of this project.
-"""
-
-# As text, it follows connection_user.py.
-if "is_own_users" not in globals():
-    from dsportal.start.connection_user import TABLES, is_own_users
+"""The ports of a kernel that an editor starts: only programs of its user get through."""
 
 import asyncio
 import contextlib
@@ -21,6 +13,8 @@ import threading
 import time
 from collections.abc import Iterable
 from typing import Any, NoReturn
+
+from .connection_user import TABLES, is_own_users
 
 # How the process that forwards is called in lists of processes.
 FORWARDER = "kernel-ports"

@@ -1,26 +1,14 @@
-"""Start-up code of every Python kernel; its interpreter gets this file as text.
+"""The kernel of ipykernel as sessions run it.
 
-So it runs in environments and images that have ipykernel and nothing of this project. The folder of
+It runs in environments and images that have ipykernel and nothing of this project. The folder of
 a notebook may be somebody else's: nothing in it is imported before the user runs a cell.
-
-Source:
-    ipykernel 6 and 7, `ipykernel_launcher`, which `python -m` looks up in that folder.
 """
 # mypy: allow-untyped-defs, allow-untyped-calls
-
-# As text, it follows kernel_ports.py and python_path.py.
-if "forward_ports" not in globals():
-    from dsportal.start.kernel_ports import forward_ports
-    from dsportal.start.python_path import guard_debuggers, offer_library
 
 import contextlib
 import os
 import socket
 import sys
-
-if __name__ == "__main__":
-    # ipykernel imports the debugger.
-    guard_debuggers()
 
 # Behind all else: what an image has itself is imported from there.
 sys.path += filter(None, [os.environ.get("PORTAL_KERNEL_PACKAGES")])
@@ -29,6 +17,9 @@ import zmq
 from ipykernel.iostream import IOPubThread
 from ipykernel.kernelapp import IPKernelApp
 from zmq.eventloop.zmqstream import ZMQStream
+
+from .kernel_ports import forward_ports
+from .python_path import offer_library
 
 
 class NotebookKernel(IPKernelApp):
@@ -184,7 +175,3 @@ def start_kernel(argv=None, **options):
     name_the_notebook()
     take_a_shell_that_is_here()
     NotebookKernel.launch_instance(argv, **options)
-
-
-if __name__ == "__main__":
-    start_kernel()

@@ -17,7 +17,7 @@ import pytest
 import zmq
 from jupyter_client import BlockingKernelClient, KernelManager
 
-from portal.environments.command import PYTHON_START
+from tests.support.checkout import KERNEL
 from tests.support.editor_kernel import (
     TIMEOUT_S,
     connect,
@@ -206,7 +206,7 @@ def test_a_kernel_for_other_machines_is_refused(ip: str, tmp_path: Path) -> None
     file.write_text(json.dumps({**asked, "transport": "tcp", "ip": ip, "key": ""}))
 
     done = subprocess.run(
-        [sys.executable, "-c", PYTHON_START, "-f", file],
+        [sys.executable, KERNEL, "-f", file],
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,
@@ -219,7 +219,7 @@ def test_a_kernel_for_other_machines_is_refused(ip: str, tmp_path: Path) -> None
 
 def test_ports_that_the_kernel_chooses_are_in_the_file(tmp_path: Path) -> None:
     file = tmp_path / "kernel.json"
-    with subprocess.Popen([sys.executable, "-c", PYTHON_START, "-f", file]) as program:
+    with subprocess.Popen([sys.executable, KERNEL, "-f", file]) as program:
         try:
             asked = eventually(lambda: json.loads(file.read_text()), timeout_s=TIMEOUT_S)
             client = BlockingKernelClient()

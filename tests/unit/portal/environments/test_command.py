@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dsportal.launch.outside import read_image_start
-from portal.environments.command import PYTHON_START, Node, kernel_spec
+from portal.environments.command import Node, kernel_spec
 from portal.environments.entry import parse_entry
 from portal.environments.probe import probe_node
 
@@ -70,10 +70,17 @@ def test_other_kernels_keep_the_sessions_path() -> None:
     assert "PYTHONPATH" not in kernel_spec(entry, Node(python_path=""))["env"]
 
 
-@pytest.mark.parametrize("name", ["connection_file", "prefix", "resource_dir"])
-def test_nothing_in_the_program_of_a_kernel_is_taken_for_a_place_to_fill_in(name: str) -> None:
-    # jupyter_client, `KernelManager.format_kernel_cmd`.
-    assert f"{{{name}}}" not in PYTHON_START
+def test_a_kernel_is_started_by_a_file_that_its_image_sees(tmp_path: Path) -> None:
+    entry = parse_entry("ngc", {"image": "/srv/ngc.sif"}, where="environments.toml")
+    for environ in ({"PORTAL_LIBRARY": str(tmp_path)}, {}):
+        node = probe_node(environ)
+
+        argv = kernel_spec(entry, node)["argv"]
+
+        program = Path(argv[argv.index("-f") - 1])
+        assert [bind for bind in node.binds if program.is_relative_to(bind)]
+        # Others of the node see it in lists of processes.
+        assert len(" ".join(argv)) < 1000
 
 
 @pytest.mark.parametrize(

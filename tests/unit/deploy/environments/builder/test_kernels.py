@@ -11,7 +11,7 @@ import pytest
 
 from deploy.environments.builder.kernels import install_kernels, install_mxnet, spec_dir
 from deploy.environments.builder.plan import Plan
-from portal.environments.command import PYTHON_START
+from portal.environments.command import START
 
 
 @pytest.fixture
@@ -40,4 +40,4 @@ def test_a_framework_has_the_logo_of_its_templates(plan: Plan, name: str) -> Non
 def test_a_framework_starts_as_the_environments_of_users_do(plan: Plan, name: str) -> None:
     spec = json.loads((spec_dir(plan, name) / "kernel.json").read_text())
 
-    assert PYTHON_START in spec["argv"]
+    assert f"{plan.environment('server')}/library/{START}/kernel.py" in spec["argv"]

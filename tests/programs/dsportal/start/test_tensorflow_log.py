@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from portal.tensorflow_import import read_level, without_notes
+from dsportal.start.tensorflow_log import read_level, without_notes
+from tests.support.debugger import FIRST
 
-CHECKOUT = Path(__file__).parents[3]
 BEFORE_SETUP = (
     "WARNING: All log messages before absl::InitializeLog() is called are written to STDERR\n"
 )
@@ -31,9 +31,6 @@ print("from Python", file=sys.stderr)
 """
 PROGRAM = """
 import os, sys
-from portal.tensorflow_import import register
-register()
-register()
 os.write(2, b"before\\n")
 try:
     import tensorflow
@@ -69,7 +66,7 @@ def run_import(folder: Path, package: str, level: str | None) -> tuple[str, str]
     (folder / "tensorflow").mkdir()
     (folder / "tensorflow" / "__init__.py").write_text(package)
     (folder / "tensorflow" / "keras.py").write_text("")
-    environ = {"PATH": os.environ["PATH"], "PYTHONPATH": f"{CHECKOUT}:{folder}"}
+    environ = {"PATH": os.environ["PATH"], "PYTHONPATH": f"{FIRST}:{folder}"}
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],
         env=environ if level is None else environ | {"TF_CPP_MIN_LOG_LEVEL": level},

@@ -1,9 +1,7 @@
 """Makes `import tensorflow` respect TF_CPP_MIN_LOG_LEVEL.
 
 TensorFlow 2.21 logs through absl before it has set absl up, whatever that level says; two of the
-lines, about oneDNN, on every processor with AVX-512 VNNI. In a notebook they look like a fault. A
-`.pth` file in the environments with TensorFlow imports this module when Python starts, so it
-imports nothing that is not loaded already and costs nothing until TensorFlow is imported.
+lines, about oneDNN, on every processor with AVX-512 VNNI. In a notebook they look like a fault.
 """
 
 from __future__ import annotations
@@ -11,10 +9,8 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.machinery import ModuleSpec, PathFinder
-from types import ModuleType
 
 LEVEL = "TF_CPP_MIN_LOG_LEVEL"
 _STDERR = 2
@@ -51,8 +47,12 @@ def read_level(text: str | None) -> int:
 
 
 @contextmanager
-def notes_left_out(level: int) -> Iterator[None]:
-    """Hold back standard error, then print what `level` shows, as in `without_notes`."""
+def notes_left_out() -> Iterator[None]:
+    """Hold back standard error, then print what the level asks for, as in `without_notes`."""
+    level = read_level(os.environ.get(LEVEL))
+    if level == 0:
+        yield
+        return
     _flush()
     kept = os.dup(_STDERR)
     # A descriptor, since TensorFlow's C++ code does not write to sys.stderr.
@@ -75,33 +75,3 @@ def _flush() -> None:
     # sys.stderr is None in a program without one.
     if sys.stderr is not None:
         sys.stderr.flush()
-
-
-class _TensorFlowFinder:
-    """Finds TensorFlow as Python does, and holds its log lines back while it is imported."""
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        level = read_level(os.environ.get(LEVEL))
-        if name != "tensorflow" or level == 0:
-            return None
-        spec = PathFinder.find_spec(name, path, target)
-        if spec is None or spec.loader is None:
-            return spec
-        execute = spec.loader.exec_module
-
-        def execute_quietly(module: ModuleType) -> None:
-            with notes_left_out(level):
-                execute(module)
-
-        # Patches only this loader, which was made for this import.
-        vars(spec.loader)["exec_module"] = execute_quietly
-        return spec
-
-
-def register() -> None:
-    """Watch for the import of TensorFlow in this process."""
-    if not any(isinstance(finder, _TensorFlowFinder) for finder in sys.meta_path):
-        # First, since the search ends with the finder that knows the module.
-        sys.meta_path.insert(0, _TensorFlowFinder())
