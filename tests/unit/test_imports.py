@@ -23,7 +23,7 @@ RUNS = (
     *("dsportal.rendezvous", "dsportal.scaling", "dsportal.task", "dsportal.worker"),
 )
 # What runs in a kernel, and only there.
-KERNELS = ("dsportal.packages", "dsportal.start")
+KERNELS = ("dsportal.packages", "dsportal.start.kernel_ports", "dsportal.start.kernel_start")
 
 # A part, and what it must not import.
 FORBIDDEN = {
@@ -109,7 +109,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "packages": (),
         "data": (),
         "task": (),
-        "rendezvous": ("task",),
+        "rendezvous": ("task", "start"),
         "launch": ("task", "slurm", "diagnosis"),
         "worker": ("task", "rendezvous"),
         "frameworks": ("worker",),

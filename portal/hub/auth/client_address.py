@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Collection
 from dataclasses import dataclass
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any
 
 from tornado.httputil import HTTPServerRequest
 
-from dsportal.socket_owner import Address, End, socket_owner
+from dsportal.start.connection_user import user_of
 
+Address = IPv4Address | IPv6Address
+End = tuple[Address, int]
 Network = IPv4Network | IPv6Network
 UNKNOWN = "unknown"
 
@@ -60,7 +62,7 @@ def note_ends(connection: Any) -> ConnectionEnds | None:
         return None
     # The kernel's table is long where there are many connections, so nodes are not looked for.
     is_here = peer[0] == own[0] or peer[0].is_loopback
-    is_own = is_here and socket_owner(peer, own) == os.geteuid()
+    is_own = is_here and user_of(context.address, opened.getsockname()) == os.geteuid()
     context.portal_ends = known = ConnectionEnds(peer=peer, own=own, is_own=is_own)
     return known
 

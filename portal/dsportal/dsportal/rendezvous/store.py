@@ -21,11 +21,10 @@ import time
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from ipaddress import ip_address
 from types import TracebackType
 from typing import Any
 
-from dsportal.socket_owner import socket_owner
+from dsportal.start.connection_user import user_of
 
 MAX_VALUE_BYTES = 1 << 20
 # Ends a thread whose client sends nothing; a waiting rank asks again and again instead.
@@ -113,10 +112,7 @@ class _Server(ThreadingHTTPServer):
         """Refuse other users of the node before a line of theirs is read."""
         if not self._checks_owner:
             return True
-        here, there = (
-            (ip_address(host), port) for host, port in (client_address, request.getsockname())
-        )
-        if socket_owner(here, there) == self._uid:
+        if user_of(client_address, request.getsockname()) == self._uid:
             return True
         with suppress(OSError):
             request.sendall(_REFUSAL)

@@ -18,7 +18,11 @@ PACKAGE = "dsportal_start"
 
 
 def load(name):
-    """Import a module of this folder, which imports those beside it relatively."""
+    """Import a module of this folder, which imports those beside it relatively.
+
+    Args:
+        name: Of the module alone.
+    """
     if PACKAGE not in sys.modules:
         package = types.ModuleType(PACKAGE)
         package.__path__ = [FOLDER]

@@ -40,22 +40,22 @@ def run_otherwise(spec):
 
     def run_one(module):
         # An archive has one loader for all its modules.
-        by = RUN_BY[spec.name] if module.__name__ == spec.name else call
+        by = RUN_BY[spec.name] if module.__name__ == spec.name else _call
         by(run, module)
 
     spec.loader.exec_module = run_one
     return spec
 
 
-def call(run, module):
+def _call(run, module):
     """Run a module as Python would."""
     run(module)
 
 
-def guard_debugger(run, module):
+def _guard_debugger(run, module):
     """Close connections of other users to a debugger; `module` is the part that listens."""
     run(module)
-    load("debugger_ports").guard_listeners(module)
+    _load("debugger_ports").guard_listeners(module)
 
 
 def guard_kernel(run, module):
@@ -70,20 +70,20 @@ def guard_kernel(run, module):
     run(module)
 
     def launch(argv=None, **options):
-        load("kernel_start").start_kernel(argv, **options)
+        _load("kernel_start").start_kernel(argv, **options)
 
     is_known = sys.modules["ipykernel"].version_info[0] >= 6
     if is_known and os.environ.get("PORTAL_SERVER_SOCKET"):
         module.launch_new_instance = launch
 
 
-def quiet(run, module):
+def _quiet(run, module):
     """Leave out what TensorFlow logs, below the level of the environment, while it is imported."""
-    with load("tensorflow_log").notes_left_out():
+    with _load("tensorflow_log").notes_left_out():
         run(module)
 
 
-def load(name):
+def _load(name):
     """Import a module of the folder above, by what starts kernels there."""
     import runpy
 
@@ -104,10 +104,10 @@ def run_the_next():
 
 
 RUN_BY = {
-    "debugpy.common.sockets": guard_debugger,
-    "_pydevd_bundle.pydevd_comm": guard_debugger,
+    "debugpy.common.sockets": _guard_debugger,
+    "_pydevd_bundle.pydevd_comm": _guard_debugger,
     "ipykernel.kernelapp": guard_kernel,
-    "tensorflow": quiet,
+    "tensorflow": _quiet,
 }
 # An old Python finds modules in another way.
 if sys.version_info >= (3, 7):  # noqa: UP036 - the session has Pythons of any age

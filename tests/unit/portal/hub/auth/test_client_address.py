@@ -123,7 +123,7 @@ async def test_nothing_is_believed_of_a_connection_whose_ends_nobody_noted() -> 
 async def test_a_connection_from_another_host_is_not_looked_for_here(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "socket_owner", lambda here, there: os.geteuid())
+    monkeypatch.setattr(module, "user_of", lambda there, here: os.geteuid())
     connection = await connection_to_itself()
     connection.context.address = (NODE, 50000)
     ends = note_ends(connection)
