@@ -250,7 +250,7 @@ SESSION_OWNER = frozenset({
     # Its key stands for the login, until somebody who worked in the session may not any more.
     r"/port/([0-9a-f]{32})/([0-9]{1,5})(?:/.*)?$",
     # Lead to the first of these.
-    r"/proxy/(absolute/)?([0-9]{1,5})(?:/.*)?$",
+    r"/proxy/(?:absolute/)?([0-9]{1,5})(?:/.*)?$",
     r"/portal/api/.*$",
     r"/portal/api/courses$",
     r"/portal/api/environments$",

@@ -25,7 +25,7 @@ from portal.server.ports.tunnel import tunnel
 ROUTE = r"/port/([0-9]{1,5})(?:/.*)?"
 KEYED_ROUTE = r"/port/([0-9a-f]{32})/([0-9]{1,5})(?:/.*)?"
 # The addresses of jupyter-server-proxy, which notebooks, Dask and others print.
-PROXY_ROUTE = r"/proxy/(absolute/)?([0-9]{1,5})(?:/.*)?"
+PROXY_ROUTE = r"/proxy/(?:absolute/)?([0-9]{1,5})(?:/.*)?"
 _SANDBOX = "sandbox allow-downloads allow-forms allow-modals allow-popups allow-scripts"
 _MAX_PORT = 65535
 _CONNECT_TIMEOUT_S = 5
@@ -173,9 +173,10 @@ class ProxyPathHandler(PortHandler):
     """Leads from an address of jupyter-server-proxy to the checked one."""
 
     @for_the_user
-    async def forward(self, absolute: str | None, port: str) -> None:
+    async def forward(self, port: str) -> None:
         """Redirect, with the method and the body."""
-        _, rest = self._split(n_parts=3 if absolute else 2)
+        path, _ = self._split(n_parts=2)
+        _, rest = self._split(n_parts=3 if path.endswith("/absolute") else 2)
         slash = "" if rest.startswith("/") else "/"
         self.redirect(f"{self.base_url}port/{port}{slash}{rest}", status=307)
 

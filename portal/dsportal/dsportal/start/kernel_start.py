@@ -20,6 +20,7 @@ from zmq.eventloop.zmqstream import ZMQStream
 
 from .kernel_ports import forward_ports
 from .python_path import offer_library
+from .tensorboard_magic import register_magic
 
 
 class NotebookKernel(IPKernelApp):
@@ -71,6 +72,7 @@ class NotebookKernel(IPKernelApp):
     def init_code(self):
         """Add the folder before the first cell; completion and inspection run earlier."""
         super().init_code()
+        register_magic(self.shell)
         if self.transport == "tcp":
             tell_the_session(self.shell.events)
         events, add_folder = self.shell.events, super().init_path
