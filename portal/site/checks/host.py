@@ -89,7 +89,7 @@ async def check_proxy(settings: Settings) -> list[Finding]:
     """Ask the proxy, and the hub through it."""
     hub = settings.hub
     # The API refuses whoever has no token, and a refusal is an answer.
-    if await in_thread(lambda: http_status(f"{hub.proxy_api_url}/api/routes")) is None:
+    if await in_thread(lambda: _ask(f"{hub.proxy_api_url}/api/routes")) is None:
         return [
             problem(
                 f"nothing answers at {hub.proxy_api_url}.",
@@ -136,22 +136,17 @@ async def _unreachable(settings: Settings) -> list[Finding]:
     ]
 
 
-def http_status(url: str) -> int | None:
-    """Return the status with which a local web server answers; None if it does not in 5 s."""
-    answer = _ask(url)
-    return answer and answer[0]
-
-
-def _ask(url: str, token: str = "") -> tuple[int, bytes] | None:
+def _ask(url: str, token: str = "") -> bytes | None:
+    """Return what a local web server answers, if only with a refusal; None if it does not."""
     headers = {"Authorization": f"token {token}"} if token else {}
     request = urllib.request.Request(url, headers=headers)  # noqa: S310
     # A proxy in the environment is for other hosts.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(request, timeout=BUSY_TIMEOUT_S) as answer:
-            return int(answer.status), answer.read()
+            return bytes(answer.read())
     except urllib.error.HTTPError as error:
-        return error.code, error.read()
+        return error.read()
     except OSError:
         return None
 
@@ -160,7 +155,7 @@ def _read_json(url: str, token: str = "") -> dict[str, Any]:
     """Return the JSON object with which the hub answers; {} if it does not answer with one."""
     answer = _ask(url, token)
     try:
-        content = json.loads(answer[1]) if answer else {}
+        content = json.loads(answer) if answer else {}
     except ValueError:
         # The proxy's page for a hub that is away.
         return {}
