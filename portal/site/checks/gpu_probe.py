@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -27,6 +28,8 @@ TEMPLATE_S = 600.0
 COUNT_S = 60.0
 NO_PROGRAM = 127
 N_LETTERS = 300
+# Of all that frameworks write, the lines that may say why there is no GPU.
+_ABOUT_GPUS = re.compile("CUDA|GPU|driver|dlopen|cuInit")
 # Run by the template's kernel: how many GPUs its framework finds.
 COUNT_GPUS = """
 import importlib.util
@@ -107,7 +110,8 @@ def run_template(question: dict[str, Any]) -> dict[str, Any]:
 
     Returns:
         "untried" with the reason; or "name", "kernel", "took_s" and "failed", which is empty if it
-        ran, then with "n_gpus", those that its kernel finds, and "said", why it may find too few.
+        ran, then with "n_gpus", those that its kernel finds, and "said", why it may find too few,
+        unless GPUs are simulated.
     """
     templates, server = Path(question["templates"]), Path(question["server"])
     for name in question["names"]:
@@ -141,13 +145,15 @@ def execute(question: dict[str, Any], name: str, python: str) -> dict[str, Any]:
     found = {"took_s": round(time.monotonic() - began_s), "failed": ""}
     if status:
         return {**found, "failed": last_line(errors) or f"exit status {status}"}
+    if question["is_simulated"]:
+        return found
     # -I: packages of the user and PYTHONPATH must not change what is looked at.
     _, printed, errors = run([python, "-I", "-c", COUNT_GPUS], COUNT_S)
     n_gpus = last_line(printed)
     return {
         **found,
         "n_gpus": int(n_gpus) if n_gpus.isdecimal() else 0,
-        "said": last_line(errors),
+        "said": last_line("\n".join(filter(_ABOUT_GPUS.search, errors.splitlines()))),
     }
 
 

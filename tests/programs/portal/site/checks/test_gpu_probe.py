@@ -151,7 +151,9 @@ def test_a_template_that_ran_is_told_with_the_gpus_that_its_kernel_finds(
     question: dict[str, Any], tmp_path: Path
 ) -> None:
     spec = tmp_path / "server/share/jupyter/kernels/pytorch/kernel.json"
-    program(tmp_path / "kernel", "#!/bin/sh\necho Cannot dlopen >&2; echo 1\n")
+    program(
+        tmp_path / "kernel", "#!/bin/sh\necho Cannot dlopen >&2; echo oneDNN is on >&2; echo 1\n"
+    )
     spec.write_text(json.dumps({"argv": [str(tmp_path / "kernel")]}))
 
     ran = run_job(question)["template"]
