@@ -59,14 +59,7 @@ def add_commands(commands: Any) -> None:
 
 
 def print_activation(arguments: argparse.Namespace) -> int:
-    """Print the shell lines.
-
-    Returns:
-        0.
-
-    Raises:
-        ActivationError: If there is no such kernel, or a terminal would only show the lines.
-    """
+    """Print the shell lines."""
     activation = find_activation(arguments.kernel)
     if sys.stdout.isatty():
         raise ActivationError(
@@ -78,11 +71,7 @@ def print_activation(arguments: argparse.Namespace) -> int:
 
 
 def find_activation(name: str) -> Activation:
-    """Return what a shell needs for a shipped kernel or an environment of the registry.
-
-    Raises:
-        ActivationError: If there is none of this name, or it has no Python for this shell.
-    """
+    """Return what a shell needs for a shipped kernel or an environment of the registry."""
     shipped = {kernel.name: kernel for kernel in packages.kernels(Path(sys.prefix))}
     registered = {one.id: one for one in read_registry(site_path(), Path.home()).environments}
     if name in shipped:

@@ -134,11 +134,7 @@ def _add_user_commands(commands: Commands) -> None:
 
 
 def print_version(_: argparse.Namespace) -> int:
-    """Print the version.
-
-    Returns:
-        0.
-    """
+    """Print the version."""
     print(VERSION)
     return EXIT_OK
 
@@ -148,9 +144,6 @@ def check_config(arguments: argparse.Namespace) -> int:
 
     Returns:
         0 if the hub can start with them, 1 if not.
-
-    Raises:
-        SettingsError: If the file itself is wrong.
     """
     settings = load_settings(arguments.settings)
     problems = site_problems(settings)
@@ -163,21 +156,13 @@ def check_config(arguments: argparse.Namespace) -> int:
 
 
 def print_example(_: argparse.Namespace) -> int:
-    """Print a complete settings file.
-
-    Returns:
-        0.
-    """
+    """Print a complete settings file."""
     print(example_toml(), end="")
     return EXIT_OK
 
 
 def print_reference(_: argparse.Namespace) -> int:
-    """Print a reference of all settings, as Markdown.
-
-    Returns:
-        0.
-    """
+    """Print a reference of all settings, as Markdown."""
     print(reference_markdown(), end="")
     return EXIT_OK
 

@@ -33,9 +33,6 @@ def confirm(change: str, *, yes: bool) -> None:
     """Ask at the terminal whether to make a change, unless `yes`.
 
     `change` is an imperative sentence without a full stop, such as "Stop all 3 sessions".
-
-    Raises:
-        NotConfirmedError: If the answer is not yes, or there is no terminal to ask at.
     """
     if yes:
         return
@@ -57,9 +54,6 @@ def may_change(arguments: argparse.Namespace, change: str) -> bool:
     Args:
         arguments: With `yes` and `dry_run`.
         change: As for `confirm`.
-
-    Raises:
-        NotConfirmedError: As for `confirm`.
     """
     if arguments.dry_run:
         print(f"Without --dry-run: {change}. Nothing was changed.")

@@ -97,15 +97,7 @@ def _default_program(kernel: str) -> str:
 
 
 def write_job(arguments: argparse.Namespace) -> int:
-    """Write the job file.
-
-    Returns:
-        0.
-
-    Raises:
-        JobError: If the shape, the script or MPI is not possible, or the file exists already.
-        ActivationError: If there is no such kernel.
-    """
+    """Write the job file."""
     script = arguments.script.absolute()
     if not script.is_file():
         raise JobError(f"There is no script {script}. Paths start at {Path.cwd()}.")

@@ -14,9 +14,6 @@ def configure(c: Any, **traits: Any) -> None:
     Args:
         c: JupyterHub's configuration, what `get_config()` returns.
         traits: Traits of `SlurmGPUSpawner`, such as `partitions=["gpu"]`.
-
-    Raises:
-        SettingsError: If the spawner has no such trait.
     """
     # Late: nodes import this package without JupyterHub's own.
     from portal.hub.existing_hub import add_spawner

@@ -68,11 +68,7 @@ class Cache(Generic[*Key, Value]):
         self._requests: dict[tuple[*Key], asyncio.Task[Value]] = {}
 
     async def get(self, *key: *Key) -> Value:
-        """Return the value, which has not expired.
-
-        Raises:
-            PortalError: What the request raised.
-        """
+        """Return the value, which has not expired."""
         value = self.fresh(*key)
         if value is not None:
             return value
@@ -94,11 +90,7 @@ class Cache(Generic[*Key, Value]):
             task.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     async def get_within(self, patience_s: float, *key: *Key) -> Value | None:
-        """Return the value, or the `latest` one if a request takes longer than `patience_s`.
-
-        Raises:
-            PortalError: What the request raised.
-        """
+        """Return the value, or the `latest` one if a request takes longer than `patience_s`."""
         try:
             async with asyncio.timeout(patience_s):
                 return await self.get(*key)

@@ -36,11 +36,7 @@ _CLOCK_DAYS = 1
 
 
 def read_authority(folder: Path) -> str:
-    """Return the authority's certificate as jobs get it: base64 of DER, on one line.
-
-    Raises:
-        SiteError: If there is none.
-    """
+    """Return the authority's certificate as jobs get it: base64 of DER, on one line."""
     path = folder / AUTHORITY_FILE
     try:
         pem = path.read_text(encoding="ascii")

@@ -59,9 +59,6 @@ def timed_call(command: str) -> Iterator[None]:
 
     Yields:
         Nothing; the call is the body of the `with`.
-
-    Raises:
-        SlurmError: What the call raised.
     """
     began_s = time.monotonic()
     try:

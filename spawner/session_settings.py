@@ -38,11 +38,7 @@ def _plain(value: Any) -> Any:
 
 
 def told_tables(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the hub told this session, by table; empty without the variable.
-
-    Raises:
-        SettingsError: If the variable is not a JSON object.
-    """
+    """Return what the hub told this session, by table; empty without the variable."""
     try:
         told = json.loads(environ.get(VARIABLE) or "{}")
     except ValueError as error:
@@ -59,9 +55,6 @@ def told_table(told: Any, cls: type[T], where: str) -> T:
         told: The table as JSON has it.
         cls: Its dataclass.
         where: Its name, for messages.
-
-    Raises:
-        SettingsError: If a known key has a value of another type.
     """
     if isinstance(told, dict):
         known = {key.name for key in fields(cls)}  # type: ignore[arg-type]

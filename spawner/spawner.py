@@ -72,9 +72,6 @@ class SlurmGPUSpawner(SessionMixin):
 
         Returns:
             The server's URL.
-
-        Raises:
-            StartFailedError: If Slurm refused the job, or the job ended before its server answered.
         """
         self.port = 0
         self.ending = None
@@ -121,9 +118,6 @@ class SlurmGPUSpawner(SessionMixin):
 
         Returns:
             The server's URL.
-
-        Raises:
-            StartFailedError: If the job ended before its server answered, or there is no job.
         """
         job = self._job
         if job is None or not await job.find():

@@ -22,9 +22,6 @@ def ensure_folder(path: Path, *, mode: int = 0o755, user: str = "root", group: s
     """Create a folder if it is missing, and set its owner and mode.
 
     An empty `group` is the owner's own.
-
-    Raises:
-        DeployError: If a link or a file is in its place.
     """
     try:
         path.mkdir(parents=True, exist_ok=True)

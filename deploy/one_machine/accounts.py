@@ -30,11 +30,7 @@ def ensure_account() -> str:
 
 
 def remove_account() -> None:
-    """Remove the account of the hub and the proxy.
-
-    Raises:
-        DeployError: If a program still runs as that account.
-    """
+    """Remove the account of the hub and the proxy."""
     try:
         user_id = pwd.getpwnam(ACCOUNT).pw_uid
     except KeyError:

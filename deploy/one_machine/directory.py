@@ -139,11 +139,7 @@ loginShell: /bin/bash
 
 
 def ensure_slapd() -> str:
-    """Configure slapd, start it and add the tree.
-
-    Raises:
-        CommandError: If the tree cannot be added.
-    """
+    """Configure slapd, start it and add the tree."""
     ensure_folder(SLAPD_DIR, user=ACCOUNT)
     ensure_folder(DATA_DIR, mode=0o700, user=ACCOUNT)
     has_new_certificate = ensure_certificates(ACCOUNT)

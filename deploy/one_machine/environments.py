@@ -51,11 +51,7 @@ class Build:
         return self._process
 
     def join(self) -> str:
-        """Show the builder's output until it has ended.
-
-        Raises:
-            DeployError: If it fails.
-        """
+        """Show the builder's output until it has ended."""
         process = self._process or self._begin()
         news: list[str] = []
         n_shown = 0

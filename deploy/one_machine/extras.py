@@ -86,11 +86,7 @@ def render_modulefile(name: str) -> str:
 
 
 def ensure_modules() -> str:
-    """Install environment-modules, and offer the frameworks as modules.
-
-    Raises:
-        DeployError: If Lmod is installed, which Debian does not allow at the same time.
-    """
+    """Install environment-modules, and offer the frameworks as modules."""
     missing = missing_packages([MODULES_PACKAGE])
     if missing and not missing_packages(["lmod"]):
         raise DeployError(

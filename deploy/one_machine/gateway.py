@@ -89,11 +89,7 @@ class Gateway:
 
 
 def find_uplink() -> str:
-    """Return the network device by which this machine reaches the internet.
-
-    Raises:
-        NoWayError: It has no route for IPv4 there.
-    """
+    """Return the network device by which this machine reaches the internet."""
     try:
         route = run(["ip", "-4", "route", "get", ON_THE_INTERNET])
     except CommandError as error:
@@ -102,11 +98,7 @@ def find_uplink() -> str:
 
 
 def parse_device(route: str) -> str:
-    """Return the device of a route as ip(8) shows it.
-
-    Raises:
-        NoWayError: It leads nowhere.
-    """
+    """Return the device of a route as ip(8) shows it."""
     found = re.search(r"\bdev (\S+)", route)
     if found is None or found[1] == "lo":
         raise NoWayError(f"This machine's route to the internet leads nowhere: {route.strip()}")

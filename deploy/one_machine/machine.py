@@ -111,11 +111,7 @@ def _node_step(part: Node, cluster: Cluster) -> Step:
 
 
 def ensure_accounts() -> str:
-    """Create the folders and the account of hub and proxy, unless the machine is somebody else's.
-
-    Raises:
-        DeployError: If the machine's own users or name service are in the way.
-    """
+    """Create the folders and the account of hub and proxy, except on somebody else's machine."""
     # Before the first folder: a refused machine gets none of ours.
     name_service.refuse_foreign_nslcd()
     for folder in FOLDERS:

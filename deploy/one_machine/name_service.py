@@ -131,11 +131,7 @@ def is_foreign() -> bool:
 
 
 def refuse_foreign_nslcd() -> None:
-    """Refuse a machine that gets its accounts from its own nslcd.
-
-    Raises:
-        DeployError: If there is one.
-    """
+    """Refuse a machine that gets its accounts from its own nslcd."""
     if is_foreign():
         raise DeployError(
             f"An nslcd that deploy/up did not start listens in {RUN_DIR}: this machine may get "
@@ -145,11 +141,7 @@ def refuse_foreign_nslcd() -> None:
 
 
 def ensure_name_service() -> str:
-    """Start nslcd and add it to the machine's name service.
-
-    Raises:
-        DeployError: If the machine has an nslcd of its own.
-    """
+    """Start nslcd and add it to the machine's name service."""
     refuse_foreign_nslcd()
     ensure_folder(NSLCD_DIR)
     conf = render_nslcd_conf(reader_password())

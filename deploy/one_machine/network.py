@@ -70,11 +70,7 @@ def namespace_path(host: Host) -> Path:
 
 
 def ensure_network(hosts: Sequence[Host]) -> str:
-    """Create the bridge, and a connected namespace for each node.
-
-    Raises:
-        DeployError: If this process may not make network devices, or the addresses are taken.
-    """
+    """Create the bridge, and a connected namespace for each node."""
     if not has_capability(Path("/proc/self/status").read_text(), CAP_NET_ADMIN):
         raise DeployError(
             "This machine does not let root make network devices (CAP_NET_ADMIN is missing); "

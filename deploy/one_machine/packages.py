@@ -88,11 +88,7 @@ def answers_for(packages: Sequence[str]) -> str:
 
 
 def ensure_packages() -> str:
-    """Install the missing packages of the cluster.
-
-    Raises:
-        DeployError: If this is not Debian or a package cannot be installed.
-    """
+    """Install the missing packages of the cluster."""
     if not succeeds(["apt-get", "--version"]):
         raise DeployError(
             "There is no apt-get on this machine; deploy/up is for Debian 12 and 13.",
@@ -107,11 +103,7 @@ def ensure_packages() -> str:
 
 
 def install_packages(missing: Sequence[str]) -> None:
-    """Install packages of Debian without starting their daemons.
-
-    Raises:
-        CommandError: If one cannot be installed.
-    """
+    """Install packages of Debian without starting their daemons."""
     if answers := answers_for(missing):
         run(["debconf-set-selections"], stdin=answers)
     quiet = clean_environment()

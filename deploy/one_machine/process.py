@@ -81,9 +81,6 @@ def ensure_started(daemon: Daemon) -> bool:
 
     Returns:
         Whether it had to be started.
-
-    Raises:
-        DaemonEndedError: If it ends at once.
     """
     record = running(daemon.name)
     if record is not None and record.fingerprint == daemon.fingerprint:
@@ -112,10 +109,6 @@ def wait_ready(name: str, is_ready: Callable[[], bool], *, timeout_s: float) -> 
     """Wait until a started daemon answers.
 
     `is_ready` is polled for at most `timeout_s`.
-
-    Raises:
-        DaemonEndedError: If it ends.
-        DeployError: If it does not answer in time.
     """
 
     def is_ready_or_gone() -> bool:

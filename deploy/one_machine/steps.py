@@ -33,9 +33,6 @@ def select(steps: Sequence[Step], *, only: Sequence[str], until: str | None) -> 
         steps: All steps, in order.
         only: Names of the wanted steps; all if empty.
         until: Name of the last wanted step; None for the very last.
-
-    Raises:
-        DeployError: If there is no step of such a name.
     """
     names = [step.name for step in steps]
     for name in [*only, *([until] if until else [])]:
@@ -48,11 +45,7 @@ def select(steps: Sequence[Step], *, only: Sequence[str], until: str | None) -> 
 
 
 def run_steps(steps: Sequence[Step]) -> None:
-    """Run steps in order; print title, outcome and time of each.
-
-    Raises:
-        DeployError: If one cannot be done; those after it are not tried.
-    """
+    """Run steps in order; print title, outcome and time of each."""
     for number, step in enumerate(steps, start=1):
         # Before it is done, so that a step that takes long can be told by its title.
         print(f"[{number:>2}/{len(steps)}] {step.title:<{TITLE_WIDTH}} ", end="", flush=True)

@@ -48,9 +48,6 @@ def ensure_password() -> str:
 
     Returns:
         The value of PORTAL_DEMO_PASSWORD if it is set, else the one kept from earlier.
-
-    Raises:
-        DeployError: If the variable holds something that cannot be a password here.
     """
     wanted = os.environ.get(PASSWORD_VARIABLE)
     if wanted is None:
@@ -66,11 +63,7 @@ def ensure_password() -> str:
 
 
 def refuse_local_namesakes() -> None:
-    """Refuse a machine that has local accounts with the demo users' names or ids.
-
-    Raises:
-        DeployError: If /etc/passwd names one of them.
-    """
+    """Refuse a machine that has local accounts with the demo users' names or ids."""
     # Not pwd, which after a first run finds the demo users in LDAP.
     for line in Path("/etc/passwd").read_text().splitlines():
         name, _, rest = line.partition(":")

@@ -154,11 +154,7 @@ def commit_release(clone: Path, release: Release) -> None:
 
 
 def write_files(clone: Path, release: Release, made: Path, log: IO[str]) -> None:
-    """Write everything that is published, but the checksums.
-
-    Raises:
-        BuildError: If a step fails.
-    """
+    """Write everything that is published, but the checksums."""
     folder = f"{NAME}-{release.version}/"
     archive = made / source_archive(release)
     modes = ("-c", "tar.umask=0022")
@@ -175,11 +171,7 @@ def write_files(clone: Path, release: Release, made: Path, log: IO[str]) -> None
 
 
 def git(checkout: Path, *words: str) -> str:
-    """Run git on a checkout; return what it prints, without surrounding blanks.
-
-    Raises:
-        BuildError: If it fails, with what it said.
-    """
+    """Run git on a checkout; return what it prints, without surrounding blanks."""
     command = ["git", "-C", str(checkout), *words]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)

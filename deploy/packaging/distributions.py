@@ -52,11 +52,7 @@ def values(release: Release) -> dict[str, str]:
 
 
 def write_deb(release: Release, folder: Path, log: IO[str]) -> Path:
-    """Write the .deb from the source archive in a folder, into the same folder.
-
-    Raises:
-        BuildError: If tar or dpkg-deb fails.
-    """
+    """Write the .deb from the source archive in a folder, into the same folder."""
     target = folder / f"{NAME}_{release.version}_all.deb"
     with tempfile.TemporaryDirectory(prefix="dsportal-deb-") as scratch:
         root = Path(scratch) / "root"
@@ -109,9 +105,6 @@ def write_rpm(release: Release, folder: Path, log: IO[str]) -> Path | None:
 
     Returns:
         The rpm; None without rpmbuild.
-
-    Raises:
-        BuildError: If rpmbuild fails.
     """
     template = (TEMPLATES_DIR / f"rpm/{NAME}.spec").read_text()
     spec = folder / f"{NAME}.spec"

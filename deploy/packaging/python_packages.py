@@ -23,11 +23,7 @@ build.build_wheel(folder)
 
 
 def builder_python(plan: Plan) -> Path:
-    """Return the Python that has setuptools in the locked version.
-
-    Raises:
-        BuildError: If it is not there.
-    """
+    """Return the Python that has setuptools in the locked version."""
     python = plan.environment(ENVIRONMENT) / "bin/python"
     if not python.exists():
         raise BuildError(
@@ -38,11 +34,7 @@ def builder_python(plan: Plan) -> Path:
 
 
 def write_python_packages(plan: Plan, release: Release, folder: Path, log: IO[str]) -> None:
-    """Write the source archives and the wheels of the plan's sources into a folder.
-
-    Raises:
-        BuildError: If setuptools fails.
-    """
+    """Write the source archives and the wheels of the plan's sources into a folder."""
     python = builder_python(Plan())
     with tempfile.TemporaryDirectory(prefix="dsportal-release-") as scratch:
         copy = copy_sources(plan, Path(scratch) / "source")

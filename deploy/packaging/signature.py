@@ -82,9 +82,6 @@ def sign(path: Path, key: Key) -> Path:
     """Sign a file; return the signature.
 
     The key's program may ask for a passphrase on the terminal.
-
-    Raises:
-        BuildError: If there is no signature afterwards.
     """
     key.signature(path).unlink(missing_ok=True)
     command = [str(word) for word in key.command(path)]

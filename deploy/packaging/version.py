@@ -45,11 +45,7 @@ class Release:
 
 
 def read_version(checkout: Path) -> str:
-    """Return the version that a checkout says it is.
-
-    Raises:
-        BuildError: If its files disagree.
-    """
+    """Return the version that a checkout says it is."""
     found = {name: _VERSION.findall((checkout / name).read_text()) for name in VERSION_FILES}
     versions = {version for versions in found.values() for version in versions}
     if len(versions) != 1:
@@ -63,11 +59,7 @@ def read_version(checkout: Path) -> str:
 
 
 def dated_changelog(text: str, release: Release) -> str:
-    """Return the changelog with the day of the release in its heading.
-
-    Raises:
-        BuildError: If it has no heading for the version, or one with a day.
-    """
+    """Return the changelog with the day of the release in its heading."""
     heading = f"## [{release.version}] - "
     if f"{heading}unreleased\n" not in text:
         raise BuildError(

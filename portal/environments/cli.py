@@ -109,14 +109,7 @@ def _describe_image(group: argparse._ArgumentGroup) -> None:
 
 
 def add_environment(arguments: argparse.Namespace) -> int:
-    """Try an environment and, if it works here, add it to a registry.
-
-    Returns:
-        0.
-
-    Raises:
-        RegistryError: If its description is wrong, it does not work, or it cannot be written.
-    """
+    """Try an environment and, if it works here, add it to a registry."""
     keys = (*(kind.value for kind in Kind), "name", "language", "program", "logo", "binds")
     table = {key: value for key in keys if (value := getattr(arguments, key)) is not None}
     if not {kind.value for kind in Kind} & set(table):
@@ -217,15 +210,7 @@ def _size(environment: Environment) -> str:
 
 
 def remove_environment(arguments: argparse.Namespace) -> int:
-    """Remove one of the user's own environments, and its files if this command made them.
-
-    Returns:
-        0.
-
-    Raises:
-        RegistryError: If it is not one of the user's own, or cannot be removed.
-        NotConfirmedError: If the user does not say yes.
-    """
+    """Remove one of the user's own environments, and its files if this command made them."""
     registry = read_registry(site_path(), Path.home())
     path = Path.home() / OWN_PATH
     found = [e for e in registry.environments if e.id == arguments.id]
@@ -257,9 +242,6 @@ def check_environments(arguments: argparse.Namespace) -> int:
 
     Returns:
         0 if all work, 1 if not.
-
-    Raises:
-        RegistryError: If none has this name.
     """
     registry = read_registry(site_path(), Path.home())
     wanted = [e for e in registry.environments if arguments.id in {None, e.id}]

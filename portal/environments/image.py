@@ -48,9 +48,6 @@ def parse_source(text: str) -> str:
 
     Args:
         text: docker://REGISTRY/NAME:TAG, oci:FOLDER or docker-archive:FILE.
-
-    Raises:
-        RegistryError: If it is none of these, or the file does not exist.
     """
     if _DOCKER.fullmatch(text):
         return text
@@ -69,11 +66,7 @@ def parse_source(text: str) -> str:
 
 
 def read_key(path: Path) -> str:
-    """Return the key in a file of one line, which must be the user's own with mode 0600.
-
-    Raises:
-        RegistryError: If others may read it, it is another user's, or it holds no key.
-    """
+    """Return the key in a file of one line, which must be the user's own with mode 0600."""
     try:
         if not path.is_file():
             raise RegistryError(f"{path} is not a file. Name a file that contains the key.")
@@ -108,9 +101,6 @@ def make_image(container: Path | None, source: str, image: Path, login: Login | 
         source: From `parse_source`.
         image: The file to make; it is never there in part.
         login: None for anonymous access.
-
-    Raises:
-        RegistryError: If the file exists already, or could not be made.
     """
     if container is None:
         raise RegistryError(

@@ -93,11 +93,7 @@ def _platform(machine: str, glibc: str) -> str:
 
 
 def look_into(environment: Environment, node: Node) -> ImagePython:
-    """Ask the Python of an image what it is.
-
-    Raises:
-        RegistryError: If none answers on this node.
-    """
+    """Ask the Python of an image what it is."""
     if problem := quick_problem(environment, node):
         raise RegistryError(problem)
     try:
@@ -128,9 +124,6 @@ def ensure_kernel(environment: Environment, node: Node, folder: Path) -> bool:
 
     Returns:
         Whether the folder was made, so that the environment needs it.
-
-    Raises:
-        RegistryError: If the image has no Python, or ipykernel cannot be installed.
     """
     is_python = environment.kind is Kind.IMAGE and environment.language is PYTHON
     if not is_python or environment.kernel_packages is not None:
@@ -151,9 +144,6 @@ def install_kernel(python: ImagePython, folder: Path, uv: Path, indexes: Package
     """Install what an image lacks, and what that depends on, into a new folder.
 
     Versions are chosen to fit what the image has, which is imported first.
-
-    Raises:
-        RegistryError: If ipykernel cannot be installed; then there is no folder.
     """
     # Renamed when it is whole.
     part = folder.with_name(f".{folder.name}.part")

@@ -52,22 +52,14 @@ class Builder:
     is_shared: bool = False
 
     def run(self, *words: str | Path, problem: str) -> None:
-        """Run uv.
-
-        Raises:
-            RegistryError: If it fails.
-        """
+        """Run uv."""
         # A file that is linked with uv's cache has the same group and mode there.
         mode = {"UV_LINK_MODE": "copy"} if self.is_shared else {}
         run_uv(self.uv, words, indexes=self.indexes, problem=problem, variables=mode)
 
 
 def requirements_text(files: Iterable[Path], packages: Iterable[str]) -> str:
-    """Return the content of requirements files and packages of a command as one file.
-
-    Raises:
-        RegistryError: If a file cannot be read, or refers to others, which could change or go.
-    """
+    """Return the content of requirements files and packages of a command as one file."""
     texts = []
     for path in files:
         try:
@@ -91,9 +83,6 @@ def make_locked(
     """Make an environment with a lock; if that fails nothing is left.
 
     The `requirements` are the content of a requirements file. A `group` can read it.
-
-    Raises:
-        RegistryError: If the folder exists, no versions fit together or they cannot be installed.
     """
     if folder.exists() or folder.is_symlink():
         raise RegistryError(
@@ -134,9 +123,6 @@ def update_locked(
 
     Returns:
         What `check` returned.
-
-    Raises:
-        RegistryError: If that fails; then everything is as it was.
     """
     try:
         requirements, lock = ((folder / name).read_text("utf-8") for name in (REQUIREMENTS, LOCK))
@@ -164,11 +150,7 @@ def update_locked(
 
 
 def export_locked(folder: Path) -> str:
-    """Return the packages of a locked environment with their versions, one a line.
-
-    Raises:
-        RegistryError: If its lock cannot be read.
-    """
+    """Return the packages of a locked environment with their versions, one a line."""
     try:
         lock = (folder / LOCK).read_text("utf-8")
     except OSError as error:

@@ -93,14 +93,7 @@ def add_locked_commands(actions: Commands) -> None:
 
 
 def make_environment(arguments: argparse.Namespace) -> int:
-    """Make a locked environment, and add it to the user's registry.
-
-    Returns:
-        0.
-
-    Raises:
-        RegistryError: If it cannot be made, or does not start a kernel; then nothing is left.
-    """
+    """Make a locked environment, and add it to the user's registry."""
     path = Path.home() / OWN_PATH
     parent: Path = arguments.folder or Path.home() / OWN_ENVIRONMENTS
     # Without links: one from the user's home would lead nobody else there.
@@ -156,14 +149,7 @@ def interrupted_by(*signals: signal.Signals) -> Iterator[None]:
 
 
 def update_environment(arguments: argparse.Namespace) -> int:
-    """Install the newest versions of what a locked environment requires.
-
-    Returns:
-        0.
-
-    Raises:
-        RegistryError: If it is none, or no newer versions can be installed.
-    """
+    """Install the newest versions of what a locked environment requires."""
     environment = own_environment(arguments.id)
     folder = environment.path
     if folder is None or not is_locked(folder):
@@ -188,24 +174,13 @@ def update_environment(arguments: argparse.Namespace) -> int:
 
 
 def export_environment(arguments: argparse.Namespace) -> int:
-    """Print the packages of an environment as a requirements file.
-
-    Returns:
-        0.
-
-    Raises:
-        RegistryError: If it is not one of the user's own, or does not work here.
-    """
+    """Print the packages of an environment as a requirements file."""
     print(export_text(arguments.id), end="")
     return 0
 
 
 def export_text(id_: str) -> str:
-    """Return the packages of an environment of the user's as a requirements file.
-
-    Raises:
-        RegistryError: If it is not one of the user's own, or does not work here.
-    """
+    """Return the packages of an environment of the user's as a requirements file."""
     environment = own_environment(id_)
     if environment.path is None or not is_locked(environment.path):
         return "".join(f"{package}\n" for package in _tried(environment))
@@ -215,11 +190,7 @@ def export_text(id_: str) -> str:
 
 
 def own_environment(id_: str) -> Environment:
-    """Return an environment of the user's by its short name.
-
-    Raises:
-        RegistryError: If there is none.
-    """
+    """Return an environment of the user's by its short name."""
     own = [one for one in read_registry(site_path(), Path.home()).environments if one.is_own]
     found = next((one for one in own if one.id == id_), None)
     if found is None:

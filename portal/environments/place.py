@@ -29,11 +29,7 @@ class Place:
 
 
 def find_place(text: str) -> Place:
-    """Look at a path and tell what is there.
-
-    Raises:
-        RegistryError: If it is no path, or neither an environment nor an image is there.
-    """
+    """Look at a path and tell what is there."""
     if "/" not in text:
         raise RegistryError(
             f"Say where {text!r:.60} is: dsportal environments add PATH, or {text} with one of "

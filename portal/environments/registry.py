@@ -91,11 +91,7 @@ def read_tables(path: Path) -> dict[str, Any]:
 
 
 def check_entry(path: Path, id_: str, table: Mapping[str, Any], *, is_own: bool) -> Environment:
-    """Return the environment that adding `table` to a registry would make; add nothing.
-
-    Raises:
-        RegistryError: If the entry is wrong, or the name is taken.
-    """
+    """Return the environment that adding `table` to a registry would make; add nothing."""
     environment = parse_entry(id_, dict(table), where=str(path), is_own=is_own)
     if id_ in read_tables(path):
         raise RegistryError(
@@ -120,12 +116,7 @@ def add_entry(path: Path, id_: str, table: Mapping[str, Any], *, is_own: bool) -
 
 
 def change_entry(path: Path, id_: str, changes: Mapping[str, Any]) -> None:
-    """Give keys of an entry the values of `changes`; the rest stays as it is, comments too.
-
-    Raises:
-        RegistryError: If it is not there, would be wrong, or the file cannot be read or written or
-            is being changed for too long.
-    """
+    """Give keys of an entry the values of `changes`; the rest stays as it is, comments too."""
     with _changing(path):
         document, tables = _document(path), read_tables(path)
         _check_is_there(path, id_, tables)
@@ -139,12 +130,7 @@ def change_entry(path: Path, id_: str, changes: Mapping[str, Any]) -> None:
 
 
 def remove_entry(path: Path, id_: str) -> None:
-    """Remove an entry from a registry, and the comments inside it; the rest stays as it is.
-
-    Raises:
-        RegistryError: If it is not there, or the file cannot be read or written or is being
-            changed for too long.
-    """
+    """Remove an entry from a registry, and the comments inside it; the rest stays as it is."""
     with _changing(path):
         document, tables = _document(path), read_tables(path)
         _check_is_there(path, id_, tables)
@@ -154,11 +140,7 @@ def remove_entry(path: Path, id_: str) -> None:
 
 @contextmanager
 def _changing(path: Path) -> Iterator[None]:
-    """Keep other processes from changing a registry between our reading and our writing.
-
-    Raises:
-        RegistryError: If one of them changes it for too long, or it cannot be locked.
-    """
+    """Keep other processes from changing a registry between our reading and our writing."""
     target = path.resolve()
     # Not the registry itself, which each change replaces by a new file.
     lock = target.with_name(f".{target.name}.lock")
@@ -200,11 +182,7 @@ def _check_is_there(path: Path, id_: str, tables: Mapping[str, Any]) -> None:
 
 
 def _document(path: Path) -> TOMLDocument:
-    """Return a registry with its comments and its order; that of an absent file is empty.
-
-    Raises:
-        RegistryError: If it cannot be read or is not TOML.
-    """
+    """Return a registry with its comments and its order; that of an absent file is empty."""
     # Loaded only for a change: each session and each `dsportal` reads this module as it starts.
     import tomlkit
 
@@ -219,11 +197,7 @@ def _document(path: Path) -> TOMLDocument:
 
 
 def _write(path: Path, document: TOMLDocument, tables: Mapping[str, Any]) -> None:
-    """Write a registry, if it still says what `tables` do: a mistake must not cost an entry.
-
-    Raises:
-        RegistryError: If it does not, or the file cannot be written.
-    """
+    """Write a registry, if it still says what `tables` do: a mistake must not cost an entry."""
     text = document.as_string()
     if tomllib.loads(text) != tables:
         raise RegistryError(f"{path} cannot be changed as it is written. Edit the file.")

@@ -22,9 +22,6 @@ def remove_with_files(registry: Path, id_: str, files: Sequence[Path]) -> tuple[
 
     Returns:
         What could not be deleted yet.
-
-    Raises:
-        RegistryError: If the entry cannot be removed; then the files are as they were.
     """
     with _without_interrupts():
         aside = {one: _set_aside(one) for one in files}

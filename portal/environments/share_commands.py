@@ -32,14 +32,7 @@ def add_share_commands(actions: Commands) -> None:
 
 
 def share_environment(arguments: argparse.Namespace) -> int:
-    """Let a group use an environment.
-
-    Returns:
-        0.
-
-    Raises:
-        RegistryError: If it is not the user's own, or not in the group.
-    """
+    """Let a group use an environment."""
     folder = _folder(arguments.id)
     group = group_id(arguments.group, folder, option="--with")
     before = read_group(folder)
@@ -52,14 +45,7 @@ def share_environment(arguments: argparse.Namespace) -> int:
 
 
 def unshare_environment(arguments: argparse.Namespace) -> int:
-    """Keep an environment for oneself.
-
-    Returns:
-        0.
-
-    Raises:
-        RegistryError: If it is not shared.
-    """
+    """Keep an environment for oneself."""
     folder = _folder(arguments.id)
     group = read_group(folder)
     if group is None:
@@ -85,11 +71,7 @@ def _folder(id_: str) -> Path:
 
 
 def _change(folder: Path, group: int | None) -> None:
-    """Open an environment to a group, or to nobody else.
-
-    Raises:
-        RegistryError: If one of its files cannot be changed.
-    """
+    """Open an environment to a group, or to nobody else."""
     try:
         with interrupted_by(signal.SIGTERM, signal.SIGHUP):
             if group is None:

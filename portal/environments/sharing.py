@@ -20,9 +20,6 @@ def group_id(name: str, folder: Path, *, option: str = "--share") -> int:
     """Return the group of this name, or if it is "" that of the next folder above which exists.
 
     The `option` of the command is for the sentence that refuses.
-
-    Raises:
-        RegistryError: If there is no such group, or the user is not in it.
     """
     if name:
         try:

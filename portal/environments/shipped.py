@@ -24,11 +24,7 @@ _TIMEOUT_S = 60
 
 
 def shipped_environment(python: Path) -> Shipped:
-    """Return the environment of an interpreter.
-
-    Raises:
-        RegistryError: If the interpreter does not run here.
-    """
+    """Return the environment of an interpreter."""
     try:
         done = subprocess.run(
             [python, "-I", "-c", _DESCRIBE],

@@ -31,11 +31,7 @@ class PackageIndexes:
 
 
 def find_uv(prefix: Path) -> Path:
-    """Return uv: the portal's, beside the environment `prefix`, else the first on the PATH.
-
-    Raises:
-        RegistryError: If there is none.
-    """
+    """Return uv: the portal's, beside the environment `prefix`, else the first on the PATH."""
     shipped = prefix.parent / "uv/bin/uv"
     found = shipped if os.access(shipped, os.X_OK) else shutil.which("uv")
     if not found:

@@ -33,9 +33,6 @@ def add_spawner(c: Any, traits: Mapping[str, Any]) -> None:
     """Add the form, the pages of a session and their routes; `spawner.configure` says more.
 
     `c` is JupyterHub's configuration; `traits` are values by trait of `SlurmGPUSpawner`.
-
-    Raises:
-        SettingsError: If the spawner has no such trait.
     """
     hub, spawner = c.JupyterHub, c.SlurmGPUSpawner
     known = SlurmGPUSpawner.class_trait_names(config=True)

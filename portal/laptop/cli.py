@@ -28,9 +28,6 @@ async def carry(host: Host, read: Callable[[], bytes], write: Callable[[bytes], 
         host: The session.
         read: Returns ssh's next bytes; may block.
         write: Takes what ssh is to get; may block.
-
-    Raises:
-        SshProxyError: If there is no way to the session.
     """
     home = home_of(host.name)
     token = (home / "token").read_text(encoding="ascii").strip()

@@ -52,11 +52,7 @@ def home_of(name: str) -> Path:
 
 
 def parse_url(text: str) -> str:
-    """Return the portal's address without the path of a page.
-
-    Raises:
-        SshProxyError: If it is none, or would send the token through a network in plain text.
-    """
+    """Return the portal's address without the path of a page."""
     parts = urlsplit(text.strip())
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise SshProxyError(f"{text} is no address of a portal. Write it with https:// in front.")

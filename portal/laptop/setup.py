@@ -17,11 +17,7 @@ _TIMEOUT_S = 30.0
 
 
 def set_up(host: Host, token: str, *, is_printed: bool) -> str:
-    """Check the token, make the files of a host and return what the user is told.
-
-    Raises:
-        SshProxyError: If the portal refuses the token or a program is missing.
-    """
+    """Check the token, make the files of a host and return what the user is told."""
     user = ask_name(host, token)
     home = home_of(host.name)
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -44,11 +40,7 @@ def set_up(host: Host, token: str, *, is_printed: bool) -> str:
 
 
 def _keep_archive(kept: Path) -> Path:
-    """Copy the archive that this program is to where ssh finds it: a download may be deleted.
-
-    Raises:
-        SshProxyError: If it is no archive.
-    """
+    """Copy the archive that this program is to where ssh finds it: a download may be deleted."""
     archive = next((path for path in Path(__file__).parents if path.is_file()), None)
     if archive is None:
         raise SshProxyError(f"Run {ARCHIVE}, as the portal's help page about ssh offers it.")
@@ -70,11 +62,7 @@ def _make_key(path: Path) -> None:
 
 
 def ask_name(host: Host, token: str) -> str:
-    """Return the user's name at the portal.
-
-    Raises:
-        SshProxyError: If the portal refuses the token, or does not answer.
-    """
+    """Return the user's name at the portal."""
     request = urllib.request.Request(  # noqa: S310 - parse_url leaves http and https
         host.address("hub/api/user"), headers={"Authorization": f"token {token}"}
     )

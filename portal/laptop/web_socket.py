@@ -39,9 +39,6 @@ class Socket:
             host: The session.
             path: That of the session's WebSocket, without a slash in front.
             token: The user's.
-
-        Raises:
-            SshProxyError: If the portal or the session refuses.
         """
         url = urlsplit(host.address(path))
         port = url.port or (443 if host.tls else 80)

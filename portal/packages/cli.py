@@ -87,12 +87,6 @@ def print_packages(arguments: argparse.Namespace) -> int:
 
     Args:
         arguments: With `kernel`, None for all.
-
-    Returns:
-        0.
-
-    Raises:
-        PackagesError: If there is no such kernel.
     """
     n_shown = 0
     for kernel in _chosen(arguments.kernel):
@@ -120,9 +114,6 @@ def run_pip(arguments: argparse.Namespace) -> int:
 
     Returns:
         pip's exit status.
-
-    Raises:
-        PackagesError: If there is no such kernel, or the home cannot be written.
     """
     (kernel,) = _chosen(arguments.kernel)
     make_overlay(kernel)
@@ -131,14 +122,7 @@ def run_pip(arguments: argparse.Namespace) -> int:
 
 
 def reset_packages(arguments: argparse.Namespace) -> int:
-    """Remove all packages of a kernel, and print how to install them again.
-
-    Returns:
-        0.
-
-    Raises:
-        PackagesError: If there is no such kernel, or the folder cannot be removed.
-    """
+    """Remove all packages of a kernel, and print how to install them again."""
     (kernel,) = _chosen(arguments.kernel)
     overlays = list_overlays(Path.home(), kernel.name)
     packages = [package for overlay in overlays for package in packages_in(overlay)]
@@ -168,9 +152,6 @@ def reinstall_packages(arguments: argparse.Namespace) -> int:
 
     Returns:
         0 if all could be installed.
-
-    Raises:
-        PackagesError: If there is no such kernel, or pip or R fails.
     """
     if arguments.kernel == r_library.KERNEL:
         _reinstall_r()
@@ -220,12 +201,6 @@ def switch_packages(arguments: argparse.Namespace) -> int:
 
     Args:
         arguments: With `kernel` and `is_off`.
-
-    Returns:
-        0.
-
-    Raises:
-        PackagesError: If there is no such kernel, or the home cannot be written.
     """
     (kernel,) = _chosen(arguments.kernel)
     overlay = find_overlay(Path.home(), kernel.name, kernel.release)

@@ -77,11 +77,7 @@ def session_json(tables: SessionTables) -> dict[str, Any]:
 
 
 def read_settings(environ: Mapping[str, str]) -> SessionTables:
-    """Return the tables in a session's environment; what is not told has its default.
-
-    Raises:
-        SettingsError: If the variable is not JSON, or a known key has a value of another type.
-    """
+    """Return the tables in a session's environment; what is not told has its default."""
     return _read(environ.get(VARIABLE, ""))
 
 

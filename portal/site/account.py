@@ -13,9 +13,6 @@ def become_hub_account(state_dir: Path) -> str:
     """Switch from root to the hub's account, the owner of its state; return its name.
 
     `state_dir` is the folder of the hub's database.
-
-    Raises:
-        SiteError: If there is no such folder, root owns it, or somebody else runs this.
     """
     try:
         # Its owner is the account that the hub runs as; no setting repeats that.

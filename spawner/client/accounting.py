@@ -118,10 +118,6 @@ class Accounting:
 
         Returns:
             One allocation for each of these jobs.
-
-        Raises:
-            SlurmError: If the cluster keeps no accounting.
-            SlurmUnavailableError: If accounting did not answer.
         """
         mark = new_mark()
         argv = (

@@ -23,9 +23,5 @@ class ClusterJobs:
         self._jobs = Cache(list_jobs, fresh_s=_AGE_S, busy_factor=_BUSY_FACTOR, failure_s=_AGE_S)
 
     async def read(self, *, patience_s: float) -> tuple[ClusterJob, ...] | None:
-        """Return all users' jobs, a minute old at most; None if that takes over `patience_s`.
-
-        Raises:
-            SlurmError: If Slurm did not answer.
-        """
+        """Return all users' jobs, a minute old at most; None if that takes over `patience_s`."""
         return await self._jobs.get_within(patience_s)

@@ -42,11 +42,7 @@ class Completed:
 async def run_command(
     argv: Sequence[str], *, timeout_s: float, path: str = PATH, stdin: str = ""
 ) -> Completed:
-    """Run a command to its end, without a shell; it is killed after `timeout_s`.
-
-    Raises:
-        SlurmUnavailableError: If it could not be started or did not end in time.
-    """
+    """Run a command to its end, without a shell; it is killed after `timeout_s`."""
     environment = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
     # The C library translates error texts, and `is_no_answer` knows the English ones.
     environment |= {"PATH": path, "LC_ALL": "C"}

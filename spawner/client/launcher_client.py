@@ -49,12 +49,7 @@ class LauncherClient:
             return await self._order(user, request)
 
     async def ask(self, user: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the launcher's answer, a JSON object with "ok", even if the `request` failed.
-
-        Raises:
-            SlurmUnavailableError: If sudo did not return in time.
-            SlurmError: If the launcher could not be run.
-        """
+        """Return the launcher's answer, a JSON object with "ok", even if the `request` failed."""
         with timed_call(_request_name(request)):
             return await self._ask(user, request)
 

@@ -112,9 +112,6 @@ class Preflight:
 
         Args:
             found: Results by name of the check: JSON objects with "fault", empty if all is well.
-
-        Raises:
-            PreflightError: If the site refuses sessions for a fault.
         """
         warnings = []
         for name, what in found.items():

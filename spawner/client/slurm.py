@@ -87,20 +87,11 @@ class Slurm:
         return Catalog.parse((await self._query(SINFO_ARGV)).stdout)
 
     async def read_reservations(self) -> Mapping[str, Reservation]:
-        """Return the current reservations, by name.
-
-        Raises:
-            SlurmUnavailableError: If Slurm did not answer.
-            SlurmError: If scontrol failed.
-        """
+        """Return the current reservations, by name."""
         return parse_reservations((await self._query(RESERVATIONS_ARGV)).stdout)
 
     async def read_config(self) -> dict[str, str]:
-        """Return slurmctld's configuration, by key.
-
-        Raises:
-            SlurmUnavailableError: If Slurm did not answer.
-        """
+        """Return slurmctld's configuration, by key."""
         return visibility.parse_config((await self._query(visibility.CONFIG_ARGV)).stdout)
 
     async def read_clock_ahead_s(self) -> float | None:
@@ -108,9 +99,6 @@ class Slurm:
 
         Returns:
             Negative if it is behind; None if Slurm does not say.
-
-        Raises:
-            SlurmUnavailableError: If Slurm did not answer.
         """
         # Without a zone, as Slurm prints its own time.
         asked_at = datetime.now()
@@ -122,10 +110,6 @@ class Slurm:
 
         Returns:
             Sentences for users and administrators; empty if it sees everything.
-
-        Raises:
-            SlurmUnavailableError: If Slurm did not answer, or accounting never did and Slurm shows
-                no job of others either.
         """
         hidden = visibility.parse_hidden((await self._query(visibility.CONFIG_ARGV)).stdout)
         if not hidden:
@@ -141,12 +125,7 @@ class Slurm:
         return "" if sees_all else visibility.explain_hidden(hidden, account)
 
     async def list_jobs(self, job_ids: Sequence[int]) -> list[JobRecord]:
-        """Return those of the jobs that slurmctld still remembers, ended ones too.
-
-        Raises:
-            SlurmUnavailableError: If Slurm did not answer.
-            SlurmError: If squeue failed.
-        """
+        """Return those of the jobs that slurmctld still remembers, ended ones too."""
         return [job for option in job_options(job_ids) for job in await self._squeue(option)]
 
     async def find_jobs(self, *, name: str = "") -> list[JobRecord]:
@@ -243,12 +222,7 @@ class Slurm:
         return Submission(job_id=int(answer["job_id"]), warnings=tuple(warnings))
 
     async def test_submit(self, user: str, job: Job) -> str:
-        """Return what sbatch --test-only prints on standard error: when the job would start.
-
-        Raises:
-            JobRejectedError: If sbatch would refuse it.
-            SlurmUnavailableError: If Slurm did not answer.
-        """
+        """Return what sbatch --test-only prints on standard error: when the job would start."""
         # Its time is printed in the zone of this process; sudo passes no variable on.
         zone = {"TZ": os.environ["TZ"]} if "TZ" in os.environ else {}
         request = {"arguments": list(job.argv), "script": job.script, "environment": zone}

@@ -28,9 +28,6 @@ class Storage:
         Returns:
             None for a folder whose server did not answer in a few seconds; one that does not exist
             or that the user may not enter is left out.
-
-        Raises:
-            SlurmError: If the launcher could not be run, or is of another release.
         """
         answer = await self._launcher.order(user, {"verb": "storage", "folders": list(folders)})
         said = answer.get("folders")

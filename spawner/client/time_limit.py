@@ -74,12 +74,7 @@ class TimeLimits:
         self._path = path
 
     async def read_job(self, key: JobKey) -> RunningJob | None:
-        """Return a job as squeue shows it now; None if it does not run.
-
-        Raises:
-            SlurmUnavailableError: If Slurm did not answer.
-            SlurmError: If squeue failed.
-        """
+        """Return a job as squeue shows it now; None if it does not run."""
         mark = new_mark()
         argv = ("squeue", "--all", f"--jobs={key.job_id}", *LIMITS.options(mark))
         try:
@@ -93,12 +88,7 @@ class TimeLimits:
         return next((replace(job, key=key) for job in jobs if job.key == key), None)
 
     async def list_waiting(self, partition: str) -> tuple[WaitingJob, ...]:
-        """Return user and reason of each pending job of a partition.
-
-        Raises:
-            SlurmUnavailableError: If Slurm did not answer.
-            SlurmError: If squeue failed.
-        """
+        """Return user and reason of each pending job of a partition."""
         mark = new_mark()
         chosen = ("--all", "--states=PENDING", f"--partition={partition}")
         done = await self._query(("squeue", *chosen, *REASONS.options(mark)))
@@ -113,11 +103,6 @@ class TimeLimits:
 
         Returns:
             Whether the job was found.
-
-        Raises:
-            ExtensionError: If sudo does not let the hub do it.
-            SlurmUnavailableError: If Slurm did not answer.
-            SlurmError: If scontrol failed.
         """
         order = {
             "verb": "extend",

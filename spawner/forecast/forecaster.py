@@ -59,10 +59,6 @@ def parse_test_only(stderr: str, now: datetime) -> datetime | Rejection:
     Returns:
         The start, never before now, or the refusal.
 
-    Raises:
-        SlurmUnavailableError: If Slurm gave no answer.
-        SlurmError: If the text holds neither a start nor a refusal.
-
     Source:
         sbatch(1), --test-only; captures of 22.05.8 in tests/unit/spawner/golden; job_will_run in
         src/api/allocate.c of Slurm 22.05 to 25.11.

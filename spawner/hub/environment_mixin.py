@@ -18,11 +18,7 @@ class EnvironmentMixin(OptionsMixin):
     """Adds the variables that a session's server needs to reach its hub."""
 
     def get_env(self) -> dict[str, str]:
-        """Return the server's environment; the launcher adds the variables of a login.
-
-        Raises:
-            SiteError: If the certificates of internal TLS cannot be read.
-        """
+        """Return the server's environment; the launcher adds the variables of a login."""
         # batchspawner's own method asks the name service for the user, in the event loop.
         environment: dict[str, str] = Spawner.get_env(self)
         # The deprecated name of JUPYTERHUB_API_TOKEN.

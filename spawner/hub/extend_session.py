@@ -62,12 +62,7 @@ def describe_time(spawner: SlurmGPUSpawner) -> dict[str, Any]:
 
 
 async def extend_session(spawner: SlurmGPUSpawner) -> None:
-    """Extend a running session by one step.
-
-    Raises:
-        ExtensionError: If the site or Slurm does not allow it.
-        SlurmError: If Slurm did not answer or refused.
-    """
+    """Extend a running session by one step."""
     # Two requests at once would both count from the same old limit.
     async with spawner.extension_lock:
         limits = TimeLimits(

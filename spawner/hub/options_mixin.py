@@ -69,11 +69,7 @@ class OptionsMixin(SiteTraits, SlurmSpawner):
         return None if catalog is None else most_gpus(catalog, self.limits)
 
     async def read_catalog(self) -> Catalog:
-        """Return the cluster's partitions, nodes and GPUs, a few seconds old at most.
-
-        Raises:
-            SlurmUnavailableError: If Slurm did not answer.
-        """
+        """Return the cluster's partitions, nodes and GPUs, a few seconds old at most."""
         return await self.cluster.read_catalog()
 
     def owned_limits(self, options: JobOptions) -> OwnedLimits:
@@ -92,11 +88,7 @@ class OptionsMixin(SiteTraits, SlurmSpawner):
         return await self.cluster.knows_associations(patience_s)
 
     async def read_reservations(self) -> Mapping[str, Reservation]:
-        """Return the reservations that the site offers and Slurm knows, by name.
-
-        Raises:
-            SlurmError: If Slurm did not answer.
-        """
+        """Return the reservations that the site offers and Slurm knows, by name."""
         if not self.reservations:
             return {}
         known = await self.cluster.read_reservations()
@@ -120,10 +112,6 @@ class OptionsMixin(SiteTraits, SlurmSpawner):
         """Return when a session would start; nothing is submitted.
 
         The answer is some minutes old at most; None if it is not known.
-
-        Raises:
-            OptionsError: If the options are not offered.
-            SlurmUnavailableError: If Slurm did not say what there is.
         """
         catalog = await self.read_catalog()
         plan = self._make_plan(self._offer().check(user_options, catalog), JOB_NAME)
@@ -144,11 +132,7 @@ class OptionsMixin(SiteTraits, SlurmSpawner):
         return _take_options
 
     async def take_options(self, user_options: Mapping[str, object]) -> None:
-        """Check and keep the user's options; form and REST both come here.
-
-        Raises:
-            StartFailedError: If the options are not offered, or Slurm cannot say.
-        """
+        """Check and keep the user's options; form and REST both come here."""
         handler = self.handler
         is_rest = isinstance(handler, UserServerAPIHandler)
         if is_rest and not _has_options(handler):

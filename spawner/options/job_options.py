@@ -77,11 +77,7 @@ class JobOptions:
         return dict(self.names).get(key)
 
     def check(self, catalog: Catalog, limits: Limits, shape: ResourcesPerGpu) -> Resources:
-        """Return the resources, if the site allows them and a node of the cluster can hold them.
-
-        Raises:
-            OptionsError: If something is not offered or exceeds a limit.
-        """
+        """Return the resources, if the site allows them and a node of the cluster can hold them."""
         _check_offered("partition", self.partition, limits.partitions)
         for key, option in plain_options():
             _check_offered(option.called, self.name(key), limits.names(key))

@@ -82,9 +82,6 @@ class Limits:
 
         Returns:
             These limits, lowered; never raised.
-
-        Raises:
-            SettingsError: If an entry has an unknown key or a value of the wrong kind.
         """
         entries = [
             _GroupLimit.parse(name, group_limits[name]) for name in groups if name in group_limits

@@ -38,11 +38,7 @@ class Offer:
 
     @property
     def granted(self) -> Limits:
-        """The site's limits for the user, without Slurm's accounting.
-
-        Raises:
-            SettingsError: If `group_limits` or `user_limits` is wrong.
-        """
+        """The site's limits for the user, without Slurm's accounting."""
         return read_limits(self.traits, self.groups, user=self.user)
 
     @property
@@ -96,9 +92,6 @@ class Offer:
         """Return the request in the options of a form or of REST.
 
         `user_options` are as they were typed, by key; `catalog` is what the cluster has now.
-
-        Raises:
-            OptionsError: If something is not offered or exceeds a limit.
         """
         # For the text of an error only; the limits are checked below.
         most = most_gpus(catalog, self.limits)
@@ -154,9 +147,6 @@ def read_limits(traits: SpawnerTraits, groups: Iterable[str] = (), *, user: str 
         traits: The operator's settings.
         groups: Names of the user's groups.
         user: Name of the user; empty for what everybody may have.
-
-    Raises:
-        SettingsError: If `group_limits` or `user_limits` is wrong.
     """
     resources, choices = read_traits(traits, ResourceSettings), read_traits(traits, ChoiceSettings)
     limits = Limits(

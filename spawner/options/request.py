@@ -42,9 +42,6 @@ class Request:
             traits: The operator's settings.
             options: The options as they were given.
             partition: None for Slurm's default partition.
-
-        Raises:
-            OptionsError: If the site offers no such sessions.
         """
         rescue = read_traits(traits, RescueSettings)
         if not rescue.rescue_hours:
@@ -80,9 +77,6 @@ def resources_per_gpu(
 
     Returns:
         The shape, with the reason if it is lowered.
-
-    Raises:
-        SettingsError: If `partition_shapes` is wrong.
     """
     own = dict(traits.partition_shapes.get(partition or "", {}))
     if set(own) - {"cores_per_gpu", "memory_mib_per_gpu"}:

@@ -100,11 +100,7 @@ def main() -> int:
 
 
 def answer_request(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
-    """Return the answer to one `request`, a JSON object with its "verb", after carrying it out.
-
-    Raises:
-        RequestError: If the verb is unknown or a value has the wrong form.
-    """
+    """Return the answer to one `request`, a JSON object with its "verb", after carrying it out."""
     functions = (_submit, _forecast, _cancel, _log_tail)
     verbs = {function.__name__.removeprefix("_"): function for function in functions}
     verbs |= dict.fromkeys(_BESIDE, _ask_beside)
@@ -119,9 +115,6 @@ def checked_arguments(arguments: object) -> list[str]:
 
     Args:
         arguments: What should be a list of "--name=value" and "--name" texts.
-
-    Raises:
-        RequestError: If one of them is anything else.
     """
     if not isinstance(arguments, list) or len(arguments) > 64:
         raise RequestError("arguments must be a list of at most 64 texts")

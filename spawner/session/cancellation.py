@@ -21,9 +21,6 @@ async def cancel_job(cluster: Cluster, watch: Watch) -> bool:
 
     Returns:
         False if it is cancelled, but not gone after 15 s.
-
-    Raises:
-        SlurmError: If Slurm refused, or did not answer for a minute.
     """
     # Slurm has no such job, so nothing is left to wait for.
     if not await _cancel(cluster, watch):

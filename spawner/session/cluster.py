@@ -161,11 +161,7 @@ class Cluster:
         self._catalog.expire()
 
     async def read_catalog(self) -> Catalog:
-        """Return the cluster's partitions, nodes and GPUs, a few seconds old at most.
-
-        Raises:
-            SlurmUnavailableError: If Slurm did not answer.
-        """
+        """Return the cluster's partitions, nodes and GPUs, a few seconds old at most."""
         return await self._catalog.get()
 
     async def read_associations(self) -> Associations:
@@ -191,11 +187,7 @@ class Cluster:
             return True
 
     async def read_reservations(self) -> Mapping[str, Reservation]:
-        """Return the reservations by name, a minute old at most.
-
-        Raises:
-            SlurmError: If Slurm did not answer.
-        """
+        """Return the reservations by name, a minute old at most."""
         return await self._reservations.get()
 
     async def read_gpus_in_use(self) -> list[GpusInUse]:
@@ -236,9 +228,6 @@ class Cluster:
 
         Returns:
             None if there is no answer yet.
-
-        Raises:
-            SlurmError: If accounting did not answer, or the cluster keeps none.
         """
         return await self._allocations.get_within(patience_s, user, since)
 
@@ -258,18 +247,11 @@ class Cluster:
 
         Returns:
             None for a folder that cannot be read; None for all if there is no answer yet.
-
-        Raises:
-            SlurmError: If the launcher could not be run.
         """
         return await self._spaces.get_within(patience_s, user, folders)
 
     async def read_address(self, node: str) -> str:
-        """Return a node's NodeAddr, or its name if Slurm does not know the node.
-
-        Raises:
-            SlurmUnavailableError: If Slurm did not answer and the node is in no earlier answer.
-        """
+        """Return a node's NodeAddr, or its name if Slurm does not know the node."""
         # However old: a node keeps its address, and only one that was added since is looked up.
         catalog = self._catalog.latest()
         address = catalog and _address_in(catalog, node)

@@ -54,9 +54,6 @@ def decide_limit(
         ceilings: Limits of Slurm's own, enforced here because Slurm does not hold its operators
             to them.
 
-    Raises:
-        ExtensionError: If the site or Slurm does not allow more.
-
     Source:
         scontrol(1), TimeLimit, Slurm 22.05; that an operator is not held to MaxTime was seen on
         22.05.8.
@@ -79,11 +76,7 @@ def decide_limit(
 
 
 def check_times(policy: ExtensionPolicy, *, n_extensions: int) -> None:
-    """Raise if the site extends no session, or not this one again.
-
-    Raises:
-        ExtensionError: If so; str() says which.
-    """
+    """Raise if the site extends no session, or not this one again."""
     if policy.step_s == 0:
         raise ExtensionError(
             "This site does not extend sessions. Save your work and start a new one."
@@ -106,9 +99,6 @@ def check_queue(
         user: The session's user, whose own jobs do not count.
         partition: The session's.
         waiting: Jobs that wait in the partition.
-
-    Raises:
-        ExtensionError: If somebody waits and the site puts them first.
     """
     # A job that waits for a limit of its own would not start if this session ended.
     others = [job for job in waiting if job.user != user and job.waits_for_resources]

@@ -18,9 +18,6 @@ def make_plan(spawner: Any, request: Request, *, job_name: str, comment: str) ->
         request: The user's checked request.
         job_name: Name of the job, which holds the session's mark.
         comment: Comment of the job, which names the hub.
-
-    Raises:
-        SettingsError: If `req_options` is wrong.
     """
     options = request.options
     return JobPlan(

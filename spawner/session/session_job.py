@@ -105,9 +105,6 @@ class SessionJob:
         """Wait in the queue, for the port and for the server's first answer; return its URL.
 
         `probe` waits until the server at a URL has answered.
-
-        Raises:
-            StartFailedError: If the job ended first, or ran too long without an answer.
         """
         watch = self._begin_watch(is_hot=True)
         job_id = self.session.job_id

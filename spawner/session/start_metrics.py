@@ -78,9 +78,6 @@ def counted_start(cluster: Cluster, job: SessionJob) -> Iterator[None]:
 
     Yields:
         Nothing; the start is the body of the `with`.
-
-    Raises:
-        StartFailedError: What the start raised.
     """
     try:
         yield

@@ -30,9 +30,6 @@ def read_traits(traits: Any, table: type[T]) -> T:
     Args:
         traits: Has them as attributes.
         table: A dataclass of `traits_of`.
-
-    Raises:
-        SettingsError: If values contradict each other.
     """
     values = {key.name: getattr(traits, name) for name, key in _named(table)}
     try:

@@ -126,9 +126,6 @@ class Associations:
     def parse(cls, users: str, qos: str) -> Associations:
         """Return the associations in the output of `USERS_ARGV` and `QOS_ARGV`.
 
-        Raises:
-            SlurmError: If a line has another form.
-
         Source:
             sacctmgr(1), Slurm 22.05 to 25.11.
         """

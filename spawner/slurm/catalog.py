@@ -97,9 +97,6 @@ class Catalog:
         Args:
             text: Output of `SINFO_ARGV`, one line for each node of each partition.
 
-        Raises:
-            SlurmError: If a line has another form.
-
         Source:
             sinfo(1), --Format, Slurm 22.05 to 25.11. `tests/unit/spawner/golden` holds captures.
         """

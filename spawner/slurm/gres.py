@@ -78,9 +78,6 @@ def parse_gres(text: str) -> dict[str, int]:
         text: What sinfo prints as Gres: "gpu:v100:4(S:0-1)", "gpu:4", "gpu:1g.10gb:7",
             "gpu:v100:2,gpu:a100:2,shard:16", "(null)". Other resources are ignored.
 
-    Raises:
-        SlurmError: If a number cannot be read.
-
     Source:
         slurm.conf(5), Gres; gres.html, "GPU Management", "MIG Management" and "Sharding",
         Slurm 22.05 to 25.11.
@@ -108,9 +105,6 @@ def count_gpus(
             "gpu:1g.10gb:2(IDX:0,3)", "gpu:v100:0(IDX:N/A),shard:v100:5(4/4,1/4)", "(null)".
         idle_are: What the GPUs count as that no job has.
 
-    Raises:
-        SlurmError: If a number cannot be read.
-
     Source:
         gres.html, "Sharding", Slurm 22.05 to 25.11, and our captures of 22.05.8.
     """
@@ -135,11 +129,7 @@ def count_gpus(
 
 
 def _parse_items(text: str) -> Iterator[_GresItem]:
-    """Yield the items that are GPUs or shards of GPUs.
-
-    Raises:
-        SlurmError: If one has no number.
-    """
+    """Yield the items that are GPUs or shards of GPUs."""
     for match in _ITEM.finditer(text.strip().replace("(null)", "")):
         name, *words = match["words"].removeprefix("gres/").split(":")
         if name not in {"gpu", SHARD}:

@@ -125,9 +125,6 @@ def parse_extra_options(text: str) -> tuple[str, ...]:
 
     Args:
         text: Options as on a shell line, each in its long form with "=": "--constraint=v100".
-
-    Raises:
-        SettingsError: If a word is not a long option.
     """
     options = tuple(shlex.split(text))
     for option in options:

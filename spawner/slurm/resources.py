@@ -49,9 +49,6 @@ class ResourcesPerGpu:
 
         Args:
             n_gpus: GPUs, 0 or more. A session without a GPU gets the cores and the memory of one.
-
-        Raises:
-            OptionsError: If the number is negative.
         """
         if n_gpus < 0:
             raise OptionsError(

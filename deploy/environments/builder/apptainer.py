@@ -26,11 +26,7 @@ _SESSION_DIR = "var/lib/apptainer/mnt/session"
 
 
 def install_apptainer(log: IO[str]) -> None:
-    """Unpack Apptainer and the libraries it needs under its own prefix.
-
-    Raises:
-        BuildError: If a package cannot be had.
-    """
+    """Unpack Apptainer and the libraries it needs under its own prefix."""
     ensure_packages(TOOLS, log)
     new = PREFIX.with_name("apptainer.new")
     shutil.rmtree(new, ignore_errors=True)

@@ -16,11 +16,7 @@ def script(plan: Plan) -> Path:
 
 
 def install_axe(plan: Plan, log: IO[str]) -> None:
-    """Install axe-core.
-
-    Raises:
-        BuildError: If npm fails.
-    """
+    """Install axe-core."""
     staging = plan.axe_dir.with_name("axe.new")
     install_locked(plan, plan.recipes_dir / "axe", staging, log)
     replace_folder(plan.axe_dir, staging)

@@ -49,9 +49,6 @@ def install_code_server(plan: Plan, log: IO[str]) -> None:
     Its own postinstall would compile modules that a session does not need, with npm's scripts as
     root, and fetch agents of other companies. So the server of VS Code gets its packages from a
     lock of our own, which leaves them out.
-
-    Raises:
-        BuildError: If npm fails or code-server does not start.
     """
     node = _find_node(plan, log)
     folder = plan.prefix / NAME

@@ -39,9 +39,6 @@ def distrust_outputs(vscode: Path) -> None:
 
     Args:
         vscode: The folder of VS Code's server, with `extensions` and `out`.
-
-    Raises:
-        BuildError: If this release shows notebooks in another way.
     """
     for name, (pattern, replacement) in _EDITS.items():
         file = vscode / name

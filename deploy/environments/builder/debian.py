@@ -27,12 +27,7 @@ _one_at_a_time = threading.Lock()
 
 
 def ensure_packages(names: Sequence[str], log: IO[str]) -> None:
-    """Install missing packages; without apt-get check that their programs exist.
-
-    Raises:
-        BuildError: If a package can be installed neither from the present package lists nor
-            after renewing them, or there is no apt-get.
-    """
+    """Install missing packages; without apt-get check that their programs exist."""
     if shutil.which(APT_GET[0], path=SYSTEM_PATH) is None:
         refuse_lacks(names)
         return
@@ -44,11 +39,7 @@ def ensure_packages(names: Sequence[str], log: IO[str]) -> None:
 
 
 def refuse_lacks(names: Sequence[str]) -> None:
-    """Check that the programs of packages exist on a system without apt-get.
-
-    Raises:
-        BuildError: If one is missing; it names what RHEL's family has in place of Debian's.
-    """
+    """Check that the programs of packages exist on a system without apt-get."""
     lacking = [name for name in names if not _has_program(name)]
     if lacking:
         rpms = " ".join(RPM_NAMES.get(name, name.replace("-dev", "-devel")) for name in lacking)
@@ -69,10 +60,6 @@ def unpack_package(name: str, folder: Path, target: Path, log: IO[str]) -> None:
     """Unpack a package without installing it, so that none of its daemons starts.
 
     `folder` is an empty folder for the download; `target` stands for the root of the file system.
-
-    Raises:
-        BuildError: If the package cannot be had, neither from the present package lists nor after
-            renewing them.
     """
     # apt's own account could not write into a folder of root's.
     as_root = ("-o", "APT::Sandbox::User=root")

@@ -74,11 +74,7 @@ def _cure(lock: Path) -> str:
 
 
 def install_uv(plan: Plan, log: IO[str]) -> None:
-    """Install uv, which installs everything else.
-
-    Raises:
-        BuildError: If it cannot be had.
-    """
+    """Install uv, which installs everything else."""
     lock = plan.pins(uv.NAME)
     # Only for its error, which names the Pythons that have locks if this one has none.
     read_pins(lock)
@@ -94,9 +90,6 @@ def install_environment(plan: Plan, name: str, log: IO[str], lock: Path | None =
     Installs and removes only what differs, so running programs keep the rest.
 
     The environment `uv` must exist. `lock` replaces the plan's lock.
-
-    Raises:
-        BuildError: If the environment cannot be made or a package cannot be installed.
     """
     lock = lock or plan.pins(name)
     locked = read_pins(lock)

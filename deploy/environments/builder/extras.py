@@ -63,11 +63,7 @@ def _release(version: str) -> tuple[int, ...]:
 
 
 def check_raised(plan: Plan, name: str, log: IO[str]) -> None:
-    """See whether all packages of an environment go together.
-
-    Raises:
-        BuildError: If a raised one does not; the log names what needs the older version.
-    """
+    """See whether all packages of an environment go together."""
     run_pip(
         plan,
         "check",
@@ -86,9 +82,6 @@ def resolve_extras(plan: Plan, name: str, lock: Path, log: IO[str]) -> Path | No
     Returns:
         A file of pins of the site's packages and their dependencies, which a later build prefers;
         None if the site has none.
-
-    Raises:
-        BuildError: If a package is unavailable, or incompatible with the lock.
     """
     asked = extras_path(plan, name)
     if name not in ENVIRONMENTS or not asked.exists():

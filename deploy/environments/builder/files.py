@@ -64,11 +64,7 @@ def launcher_programs(plan: Plan) -> dict[str, Path]:
 
 
 def install_launcher(plan: Plan, log: IO[str]) -> None:
-    """Install the programs that sudo allows.
-
-    Raises:
-        BuildError: If a source would start with the user's own Python settings.
-    """
+    """Install the programs that sudo allows."""
     for name, path in launcher_programs(plan).items():
         source = programs_dir(plan) / name
         text = source.read_text()

@@ -40,12 +40,7 @@ CURE = (
 
 
 def install_horovod(plan: Plan, log: IO[str], framework: Framework = Framework.TENSORFLOW) -> None:
-    """Install Horovod next to its framework and check an all-reduce of two ranks.
-
-    Raises:
-        BuildError: If the build, the installation or the all-reduce fails. If only NCCL is in the
-            way, it is not raised: a message on the terminal says so, and what is installed instead.
-    """
+    """Install Horovod next to its framework and check an all-reduce of two ranks."""
     if plan.flavour is Flavour.CPU:
         return _install(Build(plan=plan, framework=framework), log)
     try:
@@ -102,10 +97,6 @@ def _recipe_path(wheel: Path) -> Path:
 
 def build_wheel(build: Build, log: IO[str]) -> Path:
     """Compile Horovod against the framework of its environment; return the wheel in the wheelhouse.
-
-    Raises:
-        BuildError: If sources or compiler cannot be had, are not those that are known, or the
-            sources do not compile.
 
     Source:
         https://horovod.readthedocs.io/en/stable/install_include.html

@@ -46,11 +46,7 @@ class Build:
 
 
 def tensorflow_version(pins: Path) -> str:
-    """Return the TensorFlow version that a lock pins, such as "2.21.0".
-
-    Raises:
-        BuildError: If the file pins no TensorFlow.
-    """
+    """Return the TensorFlow version that a lock pins, such as "2.21.0"."""
     versions = read_pins(pins)
     for name in ("tensorflow", "tensorflow-cpu"):
         if name in versions:

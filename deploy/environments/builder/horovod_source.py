@@ -138,9 +138,6 @@ def fetch_source(
     """Fetch the source and patch it; return its folder.
 
     `python` belongs to the environment that it is compiled for. `folder` must be empty.
-
-    Raises:
-        BuildError: If it cannot be had, or is not what is known.
     """
     words = ["--no-binary", "horovod", "--no-deps", "--no-build-isolation", "--no-cache-dir"]
     words += ["-d", str(folder), "--require-hashes", "-r", str(plan.recipes_dir / LOCK)]
@@ -156,9 +153,6 @@ def replace_once(path: Path, old: str, new: str) -> None:
     """Replace text in a source file.
 
     `old` must occur exactly once.
-
-    Raises:
-        BuildError: If `old` is not there exactly once.
     """
     text = path.read_text()
     if text.count(old) != 1:

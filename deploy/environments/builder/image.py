@@ -38,11 +38,7 @@ def image_dir(plan: Plan) -> Path:
 
 
 def debian_release() -> str:
-    """Return Debian's name of this machine's release, such as "trixie".
-
-    Raises:
-        BuildError: If this is not Debian.
-    """
+    """Return Debian's name of this machine's release, such as "trixie"."""
     system = platform.freedesktop_os_release()
     if system["ID"] != "debian" or "VERSION_CODENAME" not in system:
         raise BuildError(
@@ -54,11 +50,7 @@ def debian_release() -> str:
 
 
 def make_image(plan: Plan, log: IO[str]) -> None:
-    """Make the image from Debian's packages and the server environment's pins.
-
-    Raises:
-        BuildError: If a package cannot be had.
-    """
+    """Make the image from Debian's packages and the server environment's pins."""
     ensure_packages(TOOLS, log)
     new = image_dir(plan).with_name("test-image.new")
     shutil.rmtree(new, ignore_errors=True)

@@ -116,11 +116,7 @@ def install_python3(plan: Plan, log: IO[str]) -> None:
 
 
 def install_r(plan: Plan, log: IO[str]) -> None:
-    """Install R with its kernel from Debian, and add it to the server environment.
-
-    Raises:
-        BuildError: If R or its kernel cannot be installed.
-    """
+    """Install R with its kernel from Debian, and add it to the server environment."""
     ensure_packages(R_PACKAGES, log)
     prefix = plan.environment("server")
     install = f"IRkernel::installspec(name='ir', displayname='R', prefix='{prefix}')"

@@ -21,11 +21,7 @@ def modules(plan: Plan) -> Path:
 
 
 def install_modules(plan: Plan, log: IO[str]) -> None:
-    """Install what checks and builds the labextension.
-
-    Raises:
-        BuildError: If npm fails.
-    """
+    """Install what checks and builds the labextension."""
     staging = plan.labextension_dir.with_name("labextension.new")
     install_locked(plan, sources(plan), staging, log)
     replace_folder(plan.labextension_dir, staging)

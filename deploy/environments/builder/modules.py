@@ -17,11 +17,7 @@ LMOD_LINK = Path("/usr/share/lmod")
 
 
 def install_modules(log: IO[str]) -> None:
-    """Install environment-modules, and unpack Lmod next to it.
-
-    Raises:
-        BuildError: If one of them cannot be had.
-    """
+    """Install environment-modules, and unpack Lmod next to it."""
     ensure_packages(PACKAGES, log)
     if LMOD_LINK.exists():
         return

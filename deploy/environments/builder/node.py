@@ -48,11 +48,7 @@ def describe_choice(plan: Plan) -> str:
 
 
 def install_node(plan: Plan, log: IO[str]) -> None:
-    """Link node and npm into the folder where other targets look for them.
-
-    Raises:
-        BuildError: If there is no node that everybody can run.
-    """
+    """Link node and npm into the folder where other targets look for them."""
     node = None if plan.own_node else system_node()
     if node is None:
         install_environment(plan, "node", log)

@@ -28,9 +28,6 @@ def install_locked(
         folder: Made with its parents; whatever it held before is deleted.
         log: Gets what npm prints.
         options: Further options of `npm ci`.
-
-    Raises:
-        BuildError: If npm fails.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

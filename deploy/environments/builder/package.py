@@ -44,11 +44,7 @@ def present_environments(plan: Plan) -> list[str]:
 
 
 def install_package(plan: Plan, log: IO[str]) -> None:
-    """Build the wheels and install them into the environments that exist.
-
-    Raises:
-        BuildError: If a wheel cannot be built or installed.
-    """
+    """Build the wheels and install them into the environments that exist."""
     install_environment(plan, "package", log)
     with tempfile.TemporaryDirectory(prefix="dsportal-package-") as folder:
         wheels = build_wheels(plan, Path(folder), log)
@@ -140,9 +136,6 @@ def build_wheels(plan: Plan, folder: Path, log: IO[str]) -> list[Path]:
     """Build the wheels of the portal and of `dsportal`, which users import, in an empty folder.
 
     The environment `package` must exist.
-
-    Raises:
-        BuildError: If setuptools fails.
     """
     copy = copy_sources(plan, folder / "source")
     python = plan.environment("package") / "bin/python"

@@ -41,9 +41,6 @@ def clean_environment(environ: Mapping[str, str] | None = None, /, **extra: str)
 
     Returns:
         PATH, LANG, DEBIAN_FRONTEND, what package clients need, and `extra`.
-
-    Raises:
-        BuildError: If DSPORTAL_PACKAGES cannot be understood.
     """
     source = os.environ if environ is None else environ
     kept = {name: value for name, value in source.items() if _is_kept(name)}

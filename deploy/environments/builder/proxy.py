@@ -21,11 +21,7 @@ def program(plan: Plan) -> Path:
 
 
 def install_proxy(plan: Plan, log: IO[str]) -> None:
-    """Install the proxy and check that every account can start it.
-
-    Raises:
-        BuildError: If npm fails or the proxy does not start.
-    """
+    """Install the proxy and check that every account can start it."""
     staging = plan.proxy_dir.with_name("proxy.new")
     install_locked(plan, plan.recipes_dir / "proxy", staging, log, options=["--omit=dev"])
     (staging / "bin").mkdir()

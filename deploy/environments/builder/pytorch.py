@@ -27,11 +27,7 @@ PACKAGE = "torch"
 
 
 def install_pytorch(plan: Plan, log: IO[str]) -> None:
-    """Install the environment of the PyTorch kernel.
-
-    Raises:
-        BuildError: If a package cannot be had.
-    """
+    """Install the environment of the PyTorch kernel."""
     lock = chosen_lock(plan, log)
     install_environment(plan, NAME, log, lock=lock)
     if has_no_cuda(lock):
@@ -39,11 +35,7 @@ def install_pytorch(plan: Plan, log: IO[str]) -> None:
 
 
 def has_no_cuda(lock: Path) -> bool:
-    """Return whether the PyTorch of a lock is the build without CUDA.
-
-    Raises:
-        BuildError: If the lock is missing.
-    """
+    """Return whether the PyTorch of a lock is the build without CUDA."""
     return read_pins(lock)[PACKAGE].endswith("+cpu")
 
 
@@ -62,9 +54,6 @@ def chosen_lock(plan: Plan, log: IO[str]) -> Path:
 
     Returns:
         The flavour's lock if its PyTorch is installed or available; else the one with CUDA.
-
-    Raises:
-        BuildError: If a lock is missing.
     """
     wanted, *others = locks(plan)
     if not others or not wanted.exists():

@@ -16,10 +16,6 @@ def settings_dir(plan: Plan) -> Path:
 
 
 def install_server(plan: Plan, log: IO[str]) -> None:
-    """Install the notebook server and its settings.
-
-    Raises:
-        BuildError: If the environment cannot be made.
-    """
+    """Install the notebook server and its settings."""
     install_environment(plan, "server", log)
     shutil.copytree(settings_dir(plan), plan.environment("server"), dirs_exist_ok=True)

@@ -28,11 +28,7 @@ if not _has_ops():
 
 
 def declare_operators(env_dir: Path, log: IO[str]) -> None:
-    """Make torchvision importable in an environment whose PyTorch has no CUDA.
-
-    Raises:
-        BuildError: If torchvision is not as expected, or still cannot be imported.
-    """
+    """Make torchvision importable in an environment whose PyTorch has no CUDA."""
     found = list(env_dir.glob(f"lib/python3*/site-packages/{NAME}/extension.py"))
     if len(found) != 1:
         raise BuildError(

@@ -21,11 +21,7 @@ def program(plan: Plan, package: str, path: str) -> Path:
 
 
 def unpack(plan: Plan, package: str, log: IO[str]) -> None:
-    """Download and unpack a package.
-
-    Raises:
-        BuildError: If the package cannot be had.
-    """
+    """Download and unpack a package."""
     folder = _folder(plan, package)
     new = folder.with_name(f"{package}.new")
     shutil.rmtree(new, ignore_errors=True)

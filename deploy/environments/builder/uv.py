@@ -45,9 +45,6 @@ def run_pip(
     """Run a `uv pip` command on an environment.
 
     `command` is install, compile or uninstall; `next_step` says what to do if it fails.
-
-    Raises:
-        BuildError: If it fails.
     """
     with _no_lock_left(env_dir):
         run((*_pip(plan, command, env_dir), *words), log=log, next_step=next_step)

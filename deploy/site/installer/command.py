@@ -178,9 +178,6 @@ def choose_slurm_conf(named: Path | None, noted: Path) -> Path | None:
     Returns:
         The one named, else that of SLURM_CONF, else that of the earlier run; None if Slurm finds
         its own.
-
-    Raises:
-        DeployError: If there is no such file.
     """
     earlier = re.search(r"^SLURM_CONF=(.+)$", read_plain(noted) or "", re.M)
     word = os.environ.get("SLURM_CONF") or (earlier[1] if earlier else "")
@@ -194,11 +191,7 @@ def choose_slurm_conf(named: Path | None, noted: Path) -> Path | None:
 
 
 def package_version() -> str:
-    """Return the version of the checkout, such as "0.1.0".
-
-    Raises:
-        DeployError: If it does not say.
-    """
+    """Return the version of the checkout, such as "0.1.0"."""
     text = (SOURCE_DIR / "spawner/__init__.py").read_text(encoding="utf-8")
     if (match := re.search(r'^__version__ = "([^"]+)"', text, re.M)) is None:
         raise DeployError("This checkout has no version.", next_step="Name one with --version.")

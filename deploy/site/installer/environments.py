@@ -52,11 +52,7 @@ class Environments:
         return f"build {', '.join(lost)}" if lost else ""
 
     def apply(self) -> None:
-        """Build them.
-
-        Raises:
-            DeployError: If one cannot be built; the builder has printed why.
-        """
+        """Build them."""
         with one_build_at_a_time(self.plan.prefix):
             # The next version then takes the same interpreter.
             keep_python(self.plan.prefix, self.plan.python)

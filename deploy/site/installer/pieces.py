@@ -47,11 +47,7 @@ class Account:
         return f"account {self.name}"
 
     def difference(self) -> str:
-        """Return what would be done; empty if nothing.
-
-        Raises:
-            DeployError: If the account is root's.
-        """
+        """Return what would be done; empty if nothing."""
         try:
             account = pwd.getpwnam(self.name)
         except KeyError:
@@ -122,11 +118,7 @@ class File:
         return str(self.path)
 
     def difference(self) -> str:
-        """Return what would be done; empty if nothing.
-
-        Raises:
-            DeployError: If the file is somebody else's.
-        """
+        """Return what would be done; empty if nothing."""
         there = read_plain(self.path)
         if there is None:
             return "write a first one, which is then yours" if self.is_sites else "write it"
@@ -197,11 +189,7 @@ class Link:
         return str(self.path)
 
     def difference(self) -> str:
-        """Return what would be done; empty if nothing.
-
-        Raises:
-            DeployError: If something else is in its place.
-        """
+        """Return what would be done; empty if nothing."""
         # Not exists(), which is false for a link to a version that is not built yet.
         if not os.path.lexists(self.path):
             return f"link it to {self.target}"
@@ -234,11 +222,7 @@ class UsersGroup:
         return f"group {self.name} of the users"
 
     def difference(self) -> str:
-        """Return the empty text: the group belongs to the site.
-
-        Raises:
-            DeployError: If there is no such group.
-        """
+        """Return the empty text: the group belongs to the site."""
         try:
             grp.getgrnam(self.name)
         except KeyError as error:

@@ -24,9 +24,6 @@ def python_for(named: Path | None, version_in_use: Path = VERSION_IN_USE) -> Pat
 
     Returns:
         The one named, else that of the version in use, else the system's.
-
-    Raises:
-        DeployError: If it is none, or one that no packages are locked for.
     """
     python = named or kept_python(version_in_use)
     with reworded_build_errors():

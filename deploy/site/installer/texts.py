@@ -101,11 +101,7 @@ server {{
 
 
 def first_settings(site: Site) -> str:
-    """Return the commented example of portal.toml, with the paths of this installation.
-
-    Raises:
-        DeployError: If the example has been changed.
-    """
+    """Return the commented example of portal.toml, with the paths of this installation."""
     shared = site.shared / "current"
     text = EXAMPLE.read_text(encoding="utf-8")
     for key, path in (

@@ -59,9 +59,6 @@ def main(argv: list[str]) -> int:
 def plan_of_job(environ: Mapping[str, str]) -> Plan:
     """Return the plan that follows from the job's own tasks: one rank for each.
 
-    Raises:
-        SessionError: If this is no job, or its tasks are not spread evenly over the nodes.
-
     Source:
         sbatch(1), OUTPUT ENVIRONMENT VARIABLES, Slurm 22.05.
     """

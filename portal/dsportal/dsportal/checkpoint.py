@@ -73,9 +73,6 @@ def writing(name: str) -> Iterator[Path]:
 
     Returns:
         Where to save: nothing is there yet. It has the same name, in a folder of its own.
-
-    Raises:
-        LaunchError: If nothing was saved there.
     """
     target = path(name)
     previous = _previous(target)

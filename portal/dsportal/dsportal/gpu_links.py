@@ -124,9 +124,6 @@ def measure_links(device: Literal["cuda", "cpu"], n_bytes: int = N_BYTES) -> End
     Args:
         device: "cuda" for the GPUs; "cpu" sends the same messages through Gloo.
         n_bytes: Length of a large message, a multiple of 4.
-
-    Raises:
-        LaunchError: If PyTorch sees no GPU.
     """
     import torch
     import torch.distributed as dist

@@ -60,9 +60,6 @@ def probe(
 
     Returns:
         The advice with its error band; a notebook shows it.
-
-    Raises:
-        LaunchError: If the session has fewer than two GPUs, or an argument is out of range.
     """
     # Refuses a wrong model before anything is started.
     model_name(train)

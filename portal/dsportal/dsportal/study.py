@@ -64,9 +64,6 @@ class Study:
 
         Returns:
             The advice; a notebook shows it.
-
-        Raises:
-            LaunchError: If the study has too few measurements for it.
         """
         rows = [each for each in self.measurements if each.config.precision == precision]
         largest = max((each.config.batch_size for each in rows), default=0)
@@ -165,9 +162,6 @@ def complete(study: Study, configs: Sequence[Config], measure: Measure) -> Study
 
     It is saved after each configuration. `measure` returns the seconds of each step for each rank.
     A configuration that does not fit the session's partition is left out, with the reason.
-
-    Raises:
-        SessionError: If none fits.
     """
     done = {each.config for each in study.measurements}
     left = [config for config in configs if config not in done]
@@ -199,11 +193,7 @@ def _rest(took_s: Sequence[float], n_left: int) -> str:
 
 
 def model_name(train: object) -> str:
-    """Return the name of a model or function that a user passed as `train`.
-
-    Raises:
-        LaunchError: If it is neither, naming the models that exist.
-    """
+    """Return the name of a model or function that a user passed as `train`."""
     if isinstance(train, str):
         if train not in MODELS:
             raise LaunchError(f"There is no model {train!r}; choose {', '.join(MODELS)}.")

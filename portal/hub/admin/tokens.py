@@ -22,11 +22,7 @@ _N_BYTES = 32
 
 
 def read_token(state_dir: Path, name: str) -> str:
-    """Return the token of a service: `name` is `OPERATOR`, `CULLER` or `PROXY`.
-
-    Raises:
-        SiteError: If the hub has not made it, or it cannot be read.
-    """
+    """Return the token of a service: `name` is `OPERATOR`, `CULLER` or `PROXY`."""
     path = token_path(state_dir, name)
     try:
         return path.read_text(encoding="ascii").strip()

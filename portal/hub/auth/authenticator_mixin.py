@@ -133,11 +133,7 @@ class AuthenticatorMixin(Authenticator):
         )
 
     async def check_allowed(self, username: str, authentication: dict[str, Any] | None) -> bool:
-        """Return True if a user whose password is right may use the portal.
-
-        Raises:
-            LoginError: If the site's settings do not admit this user.
-        """
+        """Return True if a user whose password is right may use the portal."""
         if await maybe_future(super().check_allowed(username, authentication or {})):
             return True
         raise LoginError(
@@ -149,11 +145,7 @@ class AuthenticatorMixin(Authenticator):
     def check_blocked_users(
         self, username: str, authentication: dict[str, Any] | None = None
     ) -> bool:
-        """Return True if a user whose password is right is not kept out.
-
-        Raises:
-            LoginError: If the settings block this user; else the page would blame the password.
-        """
+        """Return True if a user whose password is right is not kept out."""
         if super().check_blocked_users(username, authentication):
             return True
         raise LoginError(
@@ -186,10 +178,6 @@ class AuthenticatorMixin(Authenticator):
 
         Returns:
             The result of `ask`.
-
-        Raises:
-            LoginError: If `ask` raises it, which does not count as a wrong password; if too many
-                attempts wait (429); or if the password is wrong after many others (403).
         """
         attempt = LoginAttempt(
             name=credentials.name,

@@ -75,10 +75,6 @@ def read_credentials(
         None if they cannot be right: no name, an empty or very long password, or a control
         character anywhere.
 
-    Raises:
-        NoFormError: If it is not the form of the login page.
-        UnservedNameError: If no account of this name could be served.
-
     Source:
         tornado 6.6 turns control characters into spaces and strips them, so that "ada\n" would
         arrive as "ada": this reads the form as it was sent.
@@ -97,10 +93,6 @@ def read_credentials(
 
 
 def refuse_name(name: str) -> None:
-    """Refuse a name that the portal cannot serve.
-
-    Raises:
-        UnservedNameError: With a sentence for the login page.
-    """
+    """Refuse a name that the portal cannot serve."""
     if why := objection(name):
         raise UnservedNameError(name, why)

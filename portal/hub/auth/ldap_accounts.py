@@ -23,9 +23,6 @@ def admits(connection: ldap3.Connection, user_dn: str, account_filter: str) -> b
 
     Returns:
         False only if the server says so.
-
-    Raises:
-        LdapServerError: If the server gives no answer.
     """
     return _found(connection, user_dn, account_filter)
 
@@ -46,9 +43,6 @@ def find_groups(
         group_filter: JupyterHub's `group_search_filter`, with {userdn} and {uid}.
         user_dn: The account's entry.
         name: Its user name.
-
-    Raises:
-        LdapServerError: If the server gives no answer.
     """
     # DNs may hold brackets and asterisks, which have a meaning in filters.
     member = group_filter.format(userdn=escape_filter_chars(user_dn), uid=escape_filter_chars(name))

@@ -83,10 +83,6 @@ class PortalLDAPAuthenticator(AuthenticatorMixin, LDAPAuthenticator):
 
         Returns:
             JupyterHub's user model, or None if the name or the password is wrong.
-
-        Raises:
-            LoginError: If there is no answer (503), the account cannot be used (403), or too many
-                attempts wait (429).
         """
         credentials = read_credentials(handler.request, data, self.normalize_username)
         if credentials is None:
@@ -114,10 +110,6 @@ class PortalLDAPAuthenticator(AuthenticatorMixin, LDAPAuthenticator):
 
         Returns:
             None if the password is wrong.
-
-        Raises:
-            LdapRefusalError: If the server says that the account or its password is not in order.
-            LdapServerError: If no server answers in time, or none can be trusted.
         """
         servers = self._directory.in_order()
         failures: list[LdapServerError] = []

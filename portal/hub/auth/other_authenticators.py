@@ -69,9 +69,6 @@ class OtherAuthenticatorMixin(AuthenticatorMixin):
 
         Returns:
             JupyterHub's user model, or None if the authenticator refuses.
-
-        Raises:
-            LoginError: If the account cannot be used, or too many attempts wait.
         """
         if not isinstance(data, Mapping) or "password" not in data:
             user = await self._ask_without_password(handler, data, **kwargs)
@@ -151,9 +148,6 @@ class OtherAuthenticatorMixin(AuthenticatorMixin):
         """Return True if a user may use the portal, by UNIX group or as the authenticator says.
 
         `authentication` is what `authenticate` returned.
-
-        Raises:
-            LoginError: If the site's settings do not admit this user.
         """
         groups = (authentication or {}).get("groups") or ()
         if self.unix_allowed_groups.intersection(groups):
@@ -188,9 +182,6 @@ def check_options(
     """Refuse an option that the authenticator lacks, or that may not be in `options`.
 
     `options` is that table of [login]; `own` maps an option that has a key of its own to that key.
-
-    Raises:
-        SettingsError: If an option is unknown, of another type, a secret, or has its own key.
     """
     known = cls.class_traits(config=True)
     # Traitlets checks an option when it is set; the object is never used.

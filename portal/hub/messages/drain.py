@@ -39,9 +39,6 @@ class Drain:
 
         Args:
             message: Why, for users; cut to 500 characters.
-
-        Raises:
-            SiteError: If it cannot be saved; then nothing has changed.
         """
         text = message.strip()[:MOST_CHARACTERS] or DEFAULT_MESSAGE
         state = json.dumps({"message": text, "since": time.time()})
@@ -65,11 +62,7 @@ class Drain:
         return (Announcement(text=f"{self._message} {GO_ON}", level=Level.WARNING),)
 
     def refuse(self, _spawner: Any) -> None:
-        """Refuse a start during the drain; the spawner's `pre_spawn_hook`.
-
-        Raises:
-            StartFailedError: With the message for users.
-        """
+        """Refuse a start during the drain; the spawner's `pre_spawn_hook`."""
         if self._message:
             raise StartFailedError(SiteError(f"{self._message} Try again when it is over."))
 

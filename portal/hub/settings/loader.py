@@ -132,9 +132,6 @@ def parse_settings(tables: dict[str, Any], path: Path) -> Settings:
     """Check parsed TOML and return it as settings.
 
     `tables` is the TOML parser's result; `path` is only for messages.
-
-    Raises:
-        SettingsError: As in `load_settings`.
     """
     known = [*TABLES, "partitions", "groups", "users", "tools"]
     for name, value in tables.items():

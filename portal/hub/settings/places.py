@@ -150,10 +150,6 @@ def read_places(named: Mapping[str, Any], path: Path) -> dict[str, PlaceSettings
     """Return the tables [storage.NAME] by name.
 
     `named` has the TOML parser's result for each; `path` is only for messages.
-
-    Raises:
-        SettingsError: If a name cannot be a link in the home, there are too many, or a key is
-            wrong.
     """
     for name in named:
         if not PLACE_NAME.fullmatch(name):

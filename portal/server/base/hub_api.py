@@ -54,9 +54,6 @@ class HubApi:
 
         Returns:
             The same as `read_session`, with the new end.
-
-        Raises:
-            HubError: If it is refused, with the reason, or the hub did not answer.
         """
         return await self._ask("POST", "extend")
 

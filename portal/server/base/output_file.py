@@ -33,9 +33,6 @@ def read_piece(path: Path, offset: int) -> Output:
     Args:
         path: The file; one that does not exist yet is empty.
         offset: In bytes from the start of the file; a negative one means the last 128 KiB.
-
-    Raises:
-        OutputError: If the file cannot be read.
     """
     try:
         with open_plain(path) as file:

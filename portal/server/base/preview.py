@@ -43,11 +43,7 @@ class Preview:
 
 
 def check_kind(name: str) -> None:
-    """Check that files with such a name have a preview.
-
-    Raises:
-        PreviewError: If they have none.
-    """
+    """Check that files with such a name have a preview."""
     suffix = Path(name).suffix.lower()
     if suffix in _MODELS:
         raise PreviewError(
@@ -59,11 +55,7 @@ def check_kind(name: str) -> None:
 
 
 def preview(path: Path) -> Preview:
-    """Return what is in a file.
-
-    Raises:
-        PreviewError: If it cannot be read, or is of no kind that can be shown.
-    """
+    """Return what is in a file."""
     check_kind(path.name)
     try:
         if not path.is_file():

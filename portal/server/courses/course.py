@@ -40,11 +40,7 @@ class Courses:
         self._one_at_a_time = asyncio.Lock()
 
     async def fetch(self, course: CourseLink) -> None:
-        """Clone a course, or bring its folder up to date; what the user changed there stays.
-
-        Raises:
-            CourseError: If something else is in its place, or git fails.
-        """
+        """Clone a course, or bring its folder up to date; what the user changed there stays."""
         async with self._one_at_a_time:
             folder = self._root_dir / course.folder
             await asyncio.to_thread(self._check_way, folder)
@@ -60,11 +56,7 @@ class Courses:
                 )
 
     def _check_way(self, folder: Path) -> None:
-        """Refuse a place that is no folder, or that a link leads out of the home.
-
-        Raises:
-            CourseError: If it is one.
-        """
+        """Refuse a place that is no folder, or that a link leads out of the home."""
         names = folder.relative_to(self._root_dir).parts
         for n in range(1, len(names) + 1):
             part = self._root_dir.joinpath(*names[:n])
@@ -95,11 +87,7 @@ async def _check_origin(folder: Path, course: CourseLink) -> None:
 
 
 async def _run(argv: list[str]) -> tuple[int, str]:
-    """Return the exit status and the end of the output.
-
-    Raises:
-        CourseError: If the program cannot be started, or does not end in time.
-    """
+    """Return the exit status and the end of the output."""
     environ = {
         **os.environ,
         # A redirection or a submodule must not lead to a file or an ssh key.

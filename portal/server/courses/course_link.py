@@ -52,9 +52,6 @@ def read_link(query: Mapping[str, str], hosts: Collection[str]) -> CourseLink:
             `subpath`.
         hosts: Where repositories may be, with the port if it is not 443.
 
-    Raises:
-        CourseError: If the link names anything else.
-
     Source:
         nbgitpuller 1.3, "URL options".
     """

@@ -51,9 +51,6 @@ def parse_order(body: Any, root: Path) -> Order:
     """Return the order in the JSON body of a request; nothing is looked up.
 
     Paths in it are relative to `root`, the root of the file browser, or absolute.
-
-    Raises:
-        RegistryError: If something is missing, malformed, or would be taken for an option.
     """
     table = body if isinstance(body, Mapping) else {}
     try:
@@ -83,9 +80,6 @@ def parse_packages(text: str) -> tuple[str, ...]:
     ('einops', 'lightning')
     >>> parse_packages("keras >=3, <4  # the newest breaks")
     ('keras<4,>=3',)
-
-    Raises:
-        RegistryError: If one is malformed.
     """
     found: list[str] = []
     for line in text.splitlines():

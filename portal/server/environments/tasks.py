@@ -142,11 +142,7 @@ class Tasks:
         return list(self._tasks.values())
 
     def task(self, id_: str) -> Task:
-        """Return a task.
-
-        Raises:
-            RegistryError: If there is none with this id.
-        """
+        """Return a task."""
         if id_ not in self._tasks:
             raise RegistryError("There is no such task in this session. Reload the page.")
         return self._tasks[id_]
@@ -155,7 +151,6 @@ class Tasks:
         """Start a task.
 
         Raises:
-            RegistryError: If another one runs, or the name is taken.
             OSError: If there is no room for its log.
         """
         async with self._starting:
@@ -216,11 +211,7 @@ class Tasks:
             task.state = State.FAILED
 
     def cancel(self, id_: str) -> None:
-        """End a task; the command removes what it has half-made.
-
-        Raises:
-            RegistryError: If there is none with this id.
-        """
+        """End a task; the command removes what it has half-made."""
         task = self.task(id_)
         if task.process.returncode is None:
             task.is_cancelled = True

@@ -31,11 +31,7 @@ class PdfExporter(Exporter):
     def from_notebook_node(
         self, nb: Any, resources: Any = None, **kwargs: Any
     ) -> tuple[bytes, dict[str, Any]]:
-        """Return the PDF of a notebook; the arguments are nbconvert's.
-
-        Raises:
-            ExportError: If it cannot be made.
-        """
+        """Return the PDF of a notebook; the arguments are nbconvert's."""
         prepared, resources = super().from_notebook_node(nb, resources, **kwargs)
         # Pictures that the text names by their paths.
         home = resources.get("metadata", {}).get("path") or "."
@@ -55,9 +51,6 @@ def make_pdf(folder: Path, pictures: Path) -> bytes:
     Args:
         folder: Of this export alone.
         pictures: Where the notebook's pictures are.
-
-    Raises:
-        ExportError: If it cannot be made.
     """
     package = find_spec("pypandoc")
     if package is None or package.origin is None:

@@ -63,11 +63,7 @@ class Upload:
         self.part = target.with_name(f"{target.name}.{mark}.part")
 
     def state(self) -> UploadState:
-        """Return what is there.
-
-        Raises:
-            UploadError: If the folder cannot be read.
-        """
+        """Return what is there."""
         try:
             names = sorted(os.listdir(self.target.parent))
         except OSError as error:
@@ -92,12 +88,6 @@ class Upload:
 
         Returns:
             How many bytes have arrived now.
-
-        Raises:
-            UploadConflictError: If the offset is another.
-            UploadTakenError: If a file of this name is there and is not to be replaced.
-            UploadFullError: If the disk or the user's quota is full; the part stays as it was.
-            UploadError: If it cannot be written.
         """
         if not replaces and os.path.lexists(self.target):
             raise UploadTakenError(
@@ -115,11 +105,7 @@ class Upload:
         return offset + len(chunk)
 
     def remove(self) -> None:
-        """Remove what has arrived.
-
-        Raises:
-            UploadError: If it cannot be removed.
-        """
+        """Remove what has arrived."""
         try:
             self.part.unlink(missing_ok=True)
         except OSError as error:

@@ -24,11 +24,7 @@ class _JobsAPIHandler(APIHandler):
         self.root = Path(os.path.realpath(root_dir))
 
     def script(self) -> Path:
-        """Return the script that the request body names, as a path below the file browser's root.
-
-        Raises:
-            JobError: If the body names no path, or one outside the root.
-        """
+        """Return the script that the request names, as a path below the file browser's root."""
         try:
             name = json.loads(self.request.body)["path"]
         except (ValueError, KeyError, TypeError):

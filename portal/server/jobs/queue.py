@@ -77,10 +77,6 @@ class JobQueue:
         """Return queued and running jobs, then jobs that ended in the last day, except sessions.
 
         If accounting does not respond, the ended jobs are missing.
-
-        Raises:
-            SlurmUnavailableError: If Slurm did not answer.
-            SlurmError: If squeue failed.
         """
         mark = new_mark()
         ended = ("sacct", *ENDED.options(mark), "--starttime=now-1days", f"--uid={os.getuid()}")
@@ -138,12 +134,7 @@ class JobQueue:
         return bool(done.stdout.strip())
 
     async def preview(self, script: Path) -> Preview:
-        """Ask Slurm what it would do with a script; nothing is submitted.
-
-        Raises:
-            JobError: If the script cannot be read.
-            SlurmUnavailableError: If Slurm did not answer.
-        """
+        """Ask Slurm what it would do with a script; nothing is submitted."""
         text = await asyncio.to_thread(_read_script, script)
         argv = [*_as_login(), "sbatch", "--test-only", f"--chdir={script.parent}", str(script)]
         done = await run_command(argv, timeout_s=TIMEOUT_S)
@@ -177,10 +168,6 @@ class JobQueue:
         """Return at most 128 KiB of a job's output.
 
         The `offset` is in bytes from the start of the file; a negative one means the last 128 KiB.
-
-        Raises:
-            JobError: If it is no id, or the file cannot be read.
-            SlurmUnavailableError: If Slurm did not answer.
         """
         _check_id(job_id)
         path = await self._output_path(job_id)

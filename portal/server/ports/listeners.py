@@ -90,12 +90,7 @@ class SessionPorts:
         self._cgroup_job = self._read_cgroup_job(self._pid)
 
     def listeners(self, port: int) -> frozenset[TcpSocket]:
-        """Return the sockets, one or more, that receive connections to this port of 127.0.0.1.
-
-        Raises:
-            SilentPortError: If nothing listens there.
-            ForeignPortError: If what listens there is not this session's.
-        """
+        """Return the sockets, one or more, that receive connections to this port of 127.0.0.1."""
         found = frozenset(
             s for s in self._sockets() if s.is_listening and s.here[1] == port and _is_reached(s)
         )
@@ -119,10 +114,6 @@ class SessionPorts:
             port: The port that was connected to.
             own_port: The port at this end of the connection.
             listeners: What listened before the connection was made.
-
-        Raises:
-            SilentPortError: If nothing listens any more.
-            ForeignPortError: If another socket listens now, or another user took the connection.
         """
         is_same = self.listeners(port) == listeners
         ends = [s for s in self._sockets() if (s.here[1], s.there[1]) == (port, own_port)]

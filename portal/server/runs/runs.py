@@ -68,23 +68,14 @@ class Runs:
         await asyncio.to_thread(self._measure_all, N_LISTED)
 
     def folder(self, name: str) -> Path:
-        """Return the folder of a run.
-
-        Raises:
-            NoSuchRunError: If there is none of this name.
-        """
+        """Return the folder of a run."""
         folder = self.parent / name
         if NAME.fullmatch(name) is None or folder.is_symlink() or not folder.is_dir():
             raise NoSuchRunError(f"There is no run {name!r:.80}. Choose one of the list.")
         return folder
 
     def rename(self, name: str, label: object) -> None:
-        """Keep what the user calls a run; "" removes it.
-
-        Raises:
-            NoSuchRunError: If there is no such run.
-            RunError: If the label is too long or no text.
-        """
+        """Keep `label`, which the user calls a run; "" removes it."""
         folder = self.folder(name)
         if not isinstance(label, str) or len(label) > MOST_LABEL_CHARACTERS:
             raise RunError(f"A name of a run is text of up to {MOST_LABEL_CHARACTERS} characters.")

@@ -223,11 +223,7 @@ class S3Contents(AsyncContentsManager):
 
 
 def split(path: str) -> tuple[str, str]:
-    """Return bucket and key of a path; both are empty for the top.
-
-    Raises:
-        S3NotFoundError: If a part is "." or "..", which a program on the way might follow.
-    """
+    """Return bucket and key of a path; both are empty for the top."""
     bucket, _, key = path.strip("/").partition("/")
     if any(part in {".", ".."} for part in (bucket, *key.split("/"))):
         raise S3NotFoundError("S3 has no folders '.' and '..'.")

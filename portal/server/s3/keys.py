@@ -28,11 +28,7 @@ class Keys:
     session_token: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
-        """Let nothing into a header that would end it.
-
-        Raises:
-            S3KeysError: If a key is missing, or holds anything but visible ASCII characters.
-        """
+        """Let nothing into a header that would end it."""
         if not self.access_key_id or not self.secret_access_key:
             raise S3KeysError("Two keys are needed: access key ID and secret access key.")
         for text in (self.access_key_id, self.secret_access_key, self.session_token):
@@ -46,9 +42,6 @@ class Keys:
 
 def read_keys(home: Path, profile: str) -> Keys | None:
     """Return the keys of a profile in the user's credentials file; None without such a file.
-
-    Raises:
-        S3KeysError: If others may read the file, or it lacks the profile or a key.
 
     Source:
         "Configuration and credential file settings" of the AWS CLI 2.

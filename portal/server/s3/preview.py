@@ -15,12 +15,7 @@ _MOST_BYTES = 512 * _MIB
 
 
 def preview_object(store: Store, bucket: str, key: str) -> Preview:
-    """Return what is in a file of S3.
-
-    Raises:
-        PreviewError: If it has no preview, is too large, or does not fit on this node.
-        S3NotFoundError: If it is not there.
-    """
+    """Return what is in a file of S3."""
     entry = store.look(bucket, key) if key else None
     if entry is None:
         raise S3NotFoundError("This file is not there any more. Reload the list.")

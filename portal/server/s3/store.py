@@ -101,11 +101,7 @@ class Store:
         return self.entered or read_keys(self._home, self._profile)
 
     def try_keys(self, keys: Keys) -> None:
-        """Ask S3 something with these keys, which are not kept.
-
-        Raises:
-            S3Error: If S3 refuses them, or does not answer.
-        """
+        """Ask S3 something with these keys, which are not kept."""
         client = self._make_client(keys)
         with in_words(self.endpoint):
             if self._buckets:
@@ -126,9 +122,6 @@ class Store:
         """Return what is in a folder, 10,000 entries at most, and whether there is more.
 
         `prefix` ends with "/", or is empty for the bucket itself.
-
-        Raises:
-            S3NotFoundError: If there is no such folder.
         """
         entries: list[Entry] = []
         is_there = not prefix

@@ -59,12 +59,7 @@ class S3Upload:
         return self._error is not None
 
     def arrived(self) -> int:
-        """Return how many bytes have arrived; of all, only when S3 has the file.
-
-        Raises:
-            S3SilentError: If S3 has all bytes, and has not said in 20 s that it has the file.
-            S3Error: If S3 does not take the file.
-        """
+        """Return how many bytes have arrived; of all, only when S3 has the file."""
         if self.offset == self._size_bytes:
             # Nobody may take a file for uploaded that S3 refuses in its last answer.
             self._thread.join(_PATIENCE_WITH_S3_S)
@@ -83,10 +78,6 @@ class S3Upload:
 
         Returns:
             How many bytes have arrived now.
-
-        Raises:
-            UploadConflictError: If the offset is another.
-            S3Error: If S3 does not take the file.
         """
         with self._changed:
             if offset != self._offset or offset + len(chunk) > self._size_bytes:
@@ -115,11 +106,7 @@ class S3Upload:
             self._changed.notify_all()
 
     def read(self, n_bytes: int) -> bytes:
-        """Return the next bytes for S3, `n_bytes` at most.
-
-        Raises:
-            GivenUpError: If there will be none.
-        """
+        """Return the next bytes for S3, `n_bytes` at most."""
         with self._changed:
             is_there = self._changed.wait_for(
                 lambda: bool(self._chunk) or self._is_cancelled, _PATIENCE_S

@@ -165,11 +165,7 @@ class SessionMonitor:
         }
 
     async def give_back(self) -> None:
-        """Ask the hub to end the session.
-
-        Raises:
-            HubError: If the hub did not answer.
-        """
+        """Ask the hub to end the session."""
         await self._hub.end()
 
     def _describe_now(self) -> dict[str, Any] | None:

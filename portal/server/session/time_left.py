@@ -93,11 +93,7 @@ class SessionClock:
         return self._time_left()
 
     async def extend(self) -> TimeLeft:
-        """Extend the session and return the new time left.
-
-        Raises:
-            HubError: If it is refused, with the reason, or the hub did not answer.
-        """
+        """Extend the session and return the new time left."""
         answer = await self._hub.extend()
         self._n_extended += 1
         self._take(answer)

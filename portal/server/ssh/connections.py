@@ -143,10 +143,6 @@ class SshConnections:
         Args:
             public_key: One line of OpenSSH's format, not checked yet.
             ends_s: When the session ends, as Unix time; None if that is not known.
-
-        Raises:
-            SshError: If ssh is switched off, the node has no sshd, or the key is none.
-            SshLimitError: If the session already has as many as it may have.
         """
         if not self._limit:
             raise SshError(

@@ -30,11 +30,7 @@ _TOKENS = ("JUPYTERHUB_API_TOKEN", "JPY_API_TOKEN", "JUPYTER_TOKEN")
 
 
 def find_sshd(path: str = SBIN) -> str:
-    """Return the path of sshd, which has to be absolute.
-
-    Raises:
-        SshError: If this node has none.
-    """
+    """Return the path of sshd, which has to be absolute."""
     program = shutil.which("sshd", path=path)
     if program is None:
         raise SshError(
@@ -46,11 +42,7 @@ def find_sshd(path: str = SBIN) -> str:
 
 
 def check_public_key(text: object) -> str:
-    """Return the public key in `text`, one line of OpenSSH's, without its comment.
-
-    Raises:
-        SshError: If it is none.
-    """
+    """Return the public key in `text`, one line of OpenSSH's, without its comment."""
     words = text.split(" ") if isinstance(text, str) else []
     key = " ".join(words[:2])
     if not _PUBLIC_KEY.fullmatch(key):

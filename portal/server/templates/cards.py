@@ -167,9 +167,6 @@ def restore_template(sources: Iterable[TemplateSource], home: Path, name: str) -
 
     Returns:
         Path, from the home, of the edited file, or "" if it was not edited.
-
-    Raises:
-        TemplateError: If no source has it, or it cannot be written.
     """
     _, content = find_template(sources, name)
     path = PurePosixPath(name)

@@ -57,9 +57,6 @@ def find_template(sources: Iterable[TemplateSource], name: str) -> tuple[Templat
     Args:
         sources: Folders of templates.
         name: Path below the templates folder, as a request has it.
-
-    Raises:
-        TemplateError: If no source has it.
     """
     path = PurePosixPath(name)
     # The name comes from a request and must stay below the sources.
@@ -96,9 +93,6 @@ def copy_template(
         name: Path below the templates folder.
         kernelspec: Kernel that a new copy names, as in a notebook's metadata.
         folder_name: Name of the folder of copies.
-
-    Raises:
-        TemplateError: If no source has it, or it cannot be written.
     """
     source, content = find_template(sources, name)
     path = PurePosixPath(name)

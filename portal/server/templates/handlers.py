@@ -104,11 +104,7 @@ class TemplateCopiesHandler(APIHandler):
 
 
 def template_name(body: bytes) -> str:
-    """Return the template that a request names.
-
-    Raises:
-        TemplateError: If it names none.
-    """
+    """Return the template that a request names."""
     try:
         name = json.loads(body)["name"]
     except (ValueError, KeyError, TypeError):

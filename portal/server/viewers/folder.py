@@ -35,9 +35,6 @@ def parse_request(body: Any, viewer: Viewer = TENSORBOARD) -> tuple[str, ...]:
             folders in one page. Paths start at the root of the file browser.
         viewer: What shall show them.
 
-    Raises:
-        FolderError: If the request names no folder, or has neither form.
-
     Source:
         The contract of the REST interface `portal/api/tensorboards`.
     """
@@ -75,10 +72,6 @@ def resolve_folder(
         root: The folder that the file browser shows.
         shared: Folders outside the root that may be shown too, such as the site's shared storage.
         viewer: What shall show it.
-
-    Raises:
-        FolderError: If it is absent, not a folder, not readable, outside, or the root of the files
-            or of shared storage.
 
     Source:
         realpath(3) for links; a viewer reads all folders below the one it is given.

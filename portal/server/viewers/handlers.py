@@ -46,11 +46,7 @@ class PagesHandler(APIHandler):
 
 
 async def open_page(handler: RequestHandler, pages: FolderPages) -> None:
-    """Answer a POST with a page.
-
-    Raises:
-        PortalError: If something prevents it.
-    """
+    """Answer a POST with a page."""
     page = await pages.open(parse_request(_body(handler, pages.viewer), pages.viewer))
     handler.set_status(201)
     handler.set_header("Location", f"{page.path_prefix}/")

@@ -126,9 +126,6 @@ async def start_spare(viewer: Viewer, *, python: str, private_dir: Path) -> Spar
         viewer: What to start.
         python: Path of the Python in its environment.
         private_dir: Folder that only the user can enter.
-
-    Raises:
-        ViewerError: If there is no such Python.
     """
     if not os.access(python, os.X_OK):
         raise ViewerError(
@@ -167,9 +164,6 @@ async def start_page(
         base_url: Path of the notebook server, with a slash at both ends.
         program_path: URL path of the shared script; empty if the process serves its own.
         timeout_s: Limit for the whole start.
-
-    Raises:
-        ViewerError: If it does not start in time, with the end of its log.
     """
     title = spare.viewer.title
     path_prefix = f"{base_url}{spare.viewer.route}/{page_id}"
@@ -216,11 +210,7 @@ def _folder_to_read(logdirs: tuple[Folder, ...], links_dir: Path) -> Path:
 
 
 async def _hand_over(spare: Spare, request: dict[str, Any]) -> str:
-    """Send the process its request, and return its note once it listens.
-
-    Raises:
-        ViewerError: If it ended instead.
-    """
+    """Send the process its request, and return its note once it listens."""
     process, answer = spare.process, b""
     if process.stdin is not None and process.stdout is not None:
         process.stdin.write(json.dumps(request).encode() + b"\n")

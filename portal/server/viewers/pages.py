@@ -74,11 +74,7 @@ class FolderPages(LoggingConfigurable):
         return ""
 
     def check(self, logdir: Folder) -> Folder:
-        """Return a folder that may be shown.
-
-        Raises:
-            FolderError: If the viewer has no use for it.
-        """
+        """Return a folder that may be shown."""
         return logdir
 
     def keep_spare(self) -> None:
@@ -101,12 +97,6 @@ class FolderPages(LoggingConfigurable):
 
         Args:
             names: Paths from the root of the file browser, one or more.
-
-        Raises:
-            FolderError: If a folder cannot be shown.
-            StorageTimeoutError: If the file system does not answer.
-            ViewerLimitError: If the limit of running ones is reached.
-            ViewerError: If it does not start.
         """
         return await self._open(await self._resolve(names))
 
@@ -115,10 +105,6 @@ class FolderPages(LoggingConfigurable):
 
         Returns:
             None if there is none with this id.
-
-        Raises:
-            ViewerLimitError: If the limit of running ones is reached.
-            ViewerError: If it does not start.
         """
         self.note_use(page_id)
         if page_id in self._asleep:

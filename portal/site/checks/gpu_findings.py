@@ -53,9 +53,6 @@ async def check_gpus(
     """Check the GPUs of a partition: a job for each type, all types at once.
 
     An empty `user` skips the check. Each job may wait in the queue for `wait_s`.
-
-    Raises:
-        SlurmError: If Slurm did not answer, or the launcher could not be run.
     """
     if not user:
         return [

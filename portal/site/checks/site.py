@@ -49,10 +49,6 @@ def run_site_check(arguments: argparse.Namespace) -> int:
 
     Returns:
         0 if users can have sessions, 1 if something keeps them from it.
-
-    Raises:
-        SettingsError: If the settings are wrong.
-        SiteError: If this is run by somebody else than root and the hub's account.
     """
     # Findings report failures; tracebacks are for --debug.
     logging.basicConfig(level=logging.DEBUG if arguments.debug else logging.CRITICAL)
@@ -182,9 +178,6 @@ def select(checks: Sequence[Check], only: Sequence[str]) -> list[Check]:
     """Return the wanted checks, in their order.
 
     `only` holds names, or the beginnings of names; empty for all.
-
-    Raises:
-        SiteError: If there is none of a name.
     """
     for name in only:
         if not any(check.name.startswith(name) for check in checks):

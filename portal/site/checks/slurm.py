@@ -24,11 +24,7 @@ _RELEASE = re.compile(r"(\d+)\.(\d+)")
 
 
 async def check_slurm(slurm: Slurm) -> list[Finding]:
-    """Check that slurmctld answers, its release, and how long it waits for a node.
-
-    Raises:
-        SlurmError: If it does not.
-    """
+    """Check that slurmctld answers, its release, and how long it waits for a node."""
     config = await slurm.read_config()
     return [*assess_release(config.get("SLURM_VERSION", "")), *assess_patience(config)]
 
@@ -75,11 +71,7 @@ def assess_patience(config: Mapping[str, str]) -> list[Finding]:
 
 
 async def check_clock(slurm: Slurm) -> list[Finding]:
-    """Compare this host's clock with that of slurmctld's host.
-
-    Raises:
-        SlurmError: If Slurm does not answer.
-    """
+    """Compare this host's clock with that of slurmctld's host."""
     return assess_clock(await slurm.read_clock_ahead_s())
 
 
@@ -117,11 +109,7 @@ async def check_private_data(slurm: Slurm) -> list[Finding]:
 
 
 async def check_accounting(slurm: Slurm) -> list[Finding]:
-    """Check that Slurm accounts for jobs and for GPUs.
-
-    Raises:
-        SlurmError: If slurmctld does not answer.
-    """
+    """Check that Slurm accounts for jobs and for GPUs."""
     config = await slurm.read_config()
     if "slurmdbd" not in config.get("AccountingStorageType", ""):
         return assess_accounting(config)
@@ -163,11 +151,7 @@ def assess_accounting(config: Mapping[str, str]) -> list[Finding]:
 
 
 async def check_partitions(slurm: Slurm, settings: Settings) -> list[Finding]:
-    """Compare what the settings offer with what Slurm has.
-
-    Raises:
-        SlurmError: If Slurm does not answer.
-    """
+    """Compare what the settings offer with what Slurm has."""
     return assess_offer(await slurm.read_catalog(), settings)
 
 

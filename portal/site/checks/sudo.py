@@ -82,9 +82,6 @@ async def check_rights(
 
     This runs as `account`, the hub's account. `launcher` and `extender` are paths, as the rules
     name them.
-
-    Raises:
-        SlurmUnavailableError: If sudo does not come back.
     """
     done = await run_command(LIST_ARGV, timeout_s=10)
     # Without any rule sudo asks for a password, or says that there is none.

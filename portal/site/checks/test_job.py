@@ -230,9 +230,6 @@ async def wait_while(
 
     Returns:
         What Slurm reported last; None if it has forgotten the job.
-
-    Raises:
-        SlurmError: If Slurm did not answer.
     """
     give_up_at = time.monotonic() + timeout_s
     while True:

@@ -34,9 +34,6 @@ async def check_partition(
     """Run a trial job in a partition and judge what it found on its node.
 
     An empty `user` skips the check. The job may wait in the queue for `wait_s`.
-
-    Raises:
-        SlurmError: If Slurm did not answer, or the launcher could not be run.
     """
     if not user:
         return [

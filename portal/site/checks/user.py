@@ -15,9 +15,6 @@ async def check_storage(slurm: Slurm, settings: Settings, user: str) -> list[Fin
 
     Returns:
         A finding for each fault, or that there is none.
-
-    Raises:
-        SlurmError: If the launcher could not be run.
     """
     if not user:
         return [skipped("nothing was tried as a user.", "Name one: --user NAME.")]

@@ -33,13 +33,6 @@ def run_backup(arguments: argparse.Namespace) -> int:
 
     Args:
         arguments: With `settings`, `restore` (a copy or nothing), `yes` and `dry_run`.
-
-    Returns:
-        0.
-
-    Raises:
-        SettingsError: If the settings are wrong.
-        SiteError: If there is no database, or it cannot be copied.
     """
     hub = load_settings(arguments.settings).hub
     become_hub_account(hub.state_dir)
@@ -59,11 +52,7 @@ def run_backup(arguments: argparse.Namespace) -> int:
 
 
 def refuse_running_hub(hub: HubSettings) -> None:
-    """Refuse to change the database or the code of a hub that runs.
-
-    Raises:
-        SiteError: If a program listens where the hub does, or holds the SQLite database open.
-    """
+    """Refuse to change the database or the code of a hub that runs."""
     address = urlsplit(hub.url)
     stop_it = "Stop it, do this again, and start it; sessions continue."
     # Not whether it answers: one that hangs runs, too.
@@ -90,11 +79,7 @@ def _is_open(path: Path) -> bool:
 
 
 def describe_copy(hub: HubSettings, copy: Path) -> str:
-    """Return a copy of the database with its time and, with SQLite, what is in it.
-
-    Raises:
-        SiteError: If it is not there, or not a copy of a hub's database.
-    """
+    """Return a copy of the database with its time and, with SQLite, what is in it."""
     if not copy.is_file():
         raise SiteError(f"There is no copy {copy}. See {hub.state_dir / 'backups'}.")
     made = f"{copy} of {datetime.fromtimestamp(copy.stat().st_mtime):%Y-%m-%d %H:%M}"
@@ -152,9 +137,6 @@ def restore(hub: HubSettings, copy: Path, now: datetime) -> Path | None:
 
     Returns:
         That copy; None if there was no database.
-
-    Raises:
-        SiteError: If it is no whole copy; the database is then as it was.
     """
     kept: Path | None
     if hub.db_url:

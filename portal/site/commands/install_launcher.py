@@ -42,12 +42,6 @@ def run_install_launcher(arguments: argparse.Namespace) -> int:
     Args:
         arguments: With `to`, `account`, `users_group`, `slurm_user`, `slurm_conf`, `python`,
             `sudoers`, `yes` and `dry_run`.
-
-    Returns:
-        0.
-
-    Raises:
-        SiteError: If this is not root, a value cannot be used, or others could change a program.
     """
     folder: Path = arguments.to
     if os.geteuid() != 0:
@@ -109,11 +103,7 @@ def _exists(look_up: Callable[[str], object], name: str) -> bool:
 
 
 def check_python(python: Path) -> None:
-    """Refuse an interpreter that is too old, or that others than root can change.
-
-    Raises:
-        SiteError: If it is such a one.
-    """
+    """Refuse an interpreter that is too old, or that others than root can change."""
     words = "import sys; print(*sys.version_info[:2])"
     try:
         if path := open_to_others(python):
@@ -134,11 +124,7 @@ def check_python(python: Path) -> None:
 
 
 def install_programs(folder: Path, python: Path) -> None:
-    """Write the programs into a folder that only root can change.
-
-    Raises:
-        SiteError: If others could change it.
-    """
+    """Write the programs into a folder that only root can change."""
     if not folder.is_absolute():
         raise SiteError(f"{folder} is not an absolute path, which sudo's rules need. Name one.")
     # Explicitly, because a umask would close the folder to the users who run the programs.
@@ -161,11 +147,7 @@ def install_programs(folder: Path, python: Path) -> None:
 
 
 def check_rules(rules: str) -> None:
-    """Let visudo check rules before sudo reads them.
-
-    Raises:
-        SiteError: If there is no visudo, or it refuses them.
-    """
+    """Let visudo check rules before sudo reads them."""
     argv = ["visudo", "-c", "-f", "-"]
     try:
         done = subprocess.run(

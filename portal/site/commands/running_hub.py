@@ -40,9 +40,6 @@ def drain(arguments: argparse.Namespace) -> int:
 
     Args:
         arguments: With `settings`, `message`, `yes` and `dry_run`.
-
-    Returns:
-        0.
     """
     settings = load_settings(arguments.settings)
     message = arguments.message.strip() or DEFAULT_MESSAGE
@@ -58,9 +55,6 @@ def undrain(arguments: argparse.Namespace) -> int:
 
     Args:
         arguments: With `settings`.
-
-    Returns:
-        0.
     """
     ask_hub(load_settings(arguments.settings), "DELETE", "drain")
     print("New sessions are accepted.")
@@ -75,10 +69,6 @@ def stop_sessions(arguments: argparse.Namespace) -> int:
 
     Returns:
         0 if all that were meant are stopped, else 1.
-
-    Raises:
-        SiteError: If the options name none or contradict each other, the partition is not one of
-            the site's, or the user has no session.
     """
     settings = load_settings(arguments.settings)
     partition, user = arguments.partition, arguments.user
@@ -163,9 +153,6 @@ def ask_hub(
 
     Returns:
         The answer; empty if it has no body.
-
-    Raises:
-        SiteError: If the hub does not answer, or refuses.
     """
     hub = settings.hub
     url = f"{hub.url}{hub.hub_prefix}api/dsportal/{what}"

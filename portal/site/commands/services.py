@@ -28,13 +28,6 @@ def run_part(arguments: argparse.Namespace) -> int:
 
     Args:
         arguments: With `settings` and `part`.
-
-    Returns:
-        0.
-
-    Raises:
-        SettingsError: If the settings are wrong.
-        SiteError: If the program cannot be started, or certificates cannot be made.
     """
     settings = load_settings(arguments.settings)
     argv, environment = _plan(arguments.part, settings)

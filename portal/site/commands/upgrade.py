@@ -46,14 +46,6 @@ def run_switch(arguments: argparse.Namespace) -> int:
     Args:
         arguments: With `settings`, `version`, `yes`, `dry_run`, and `database`, a copy to go back
             to or None.
-
-    Returns:
-        0.
-
-    Raises:
-        SettingsError: If the settings are wrong.
-        SiteError: If the version is not installed, or a step fails; links and database are then as
-            before, and proxy and hub run again.
     """
     settings = load_settings(arguments.settings)
     if os.geteuid() != 0:
@@ -95,11 +87,7 @@ def _go_back(
     *,
     has_systemd: bool,
 ) -> None:
-    """Bring back links and database, and start what was stopped.
-
-    Raises:
-        SiteError: If that fails too; it names both faults.
-    """
+    """Bring back links and database, and start what was stopped."""
     try:
         with ExitStack() as starts:
             if has_systemd:
@@ -122,9 +110,6 @@ def installed_prefix(environment: Path) -> Path:
     """Return the folder of all versions on this host, such as /opt/data-scientist-portal.
 
     `environment` is the hub's, which runs this command.
-
-    Raises:
-        SiteError: If the environment is not one that deploy/site/install made.
     """
     for folder in environment.parents:
         if (folder / "current").is_symlink():
@@ -140,9 +125,6 @@ def plan_switch(settings: Settings, version: str, *, prefix: Path) -> Switch:
 
     The settings name the environments below a link "current". `prefix` is the folder of all
     versions on this host.
-
-    Raises:
-        SiteError: If the version is not installed, here or on the shared file system.
     """
     links = [prefix / "current"]
     server = settings.environments.server
@@ -166,11 +148,7 @@ def plan_switch(settings: Settings, version: str, *, prefix: Path) -> Switch:
 
 
 def turn_links(switch: Switch) -> None:
-    """Point all links to the version; if one cannot be changed, change the others back.
-
-    Raises:
-        SiteError: If a link cannot be turned.
-    """
+    """Point all links to the version; if one cannot be changed, change the others back."""
     before = [os.readlink(link) for link in switch.links]
     try:
         for link in switch.links:
@@ -205,11 +183,7 @@ class _Database:
         self._first_copy = ""
 
     def prepare(self, switch: Switch, copy: Path | None) -> None:
-        """Bring the database, or a copy of it from before, to the schema of a version.
-
-        Raises:
-            SiteError: If it cannot be copied, or the version is older than the database.
-        """
+        """Bring the database, or a copy of it from before, to the schema of a version."""
         hub = self._hub
         # A hub that never ran; it creates the database itself.
         if not hub.db_url and not hub.sqlite_path.exists():

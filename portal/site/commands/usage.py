@@ -48,13 +48,6 @@ def show_usage(arguments: argparse.Namespace) -> int:
 
     Args:
         arguments: With `since`, `until`, `by` ("group" or "account") and `json`.
-
-    Returns:
-        0.
-
-    Raises:
-        SiteError: If the period is none, or this is not run by root, who sees everybody's jobs.
-        SlurmError: If accounting does not answer, or the cluster keeps none.
     """
     if os.geteuid() != 0:
         raise SiteError("Run this as root: Slurm may show others only their own jobs.")
@@ -75,9 +68,6 @@ def read_period(since: str, until: str, now: datetime) -> tuple[datetime, dateti
     """Return the period that two texts name, in this host's time zone, as Slurm prints times.
 
     Empty texts stand for the first of this month, and for `now`.
-
-    Raises:
-        SiteError: If one is no date, or the period ends before it begins.
     """
     first = now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
     begin, end = _read_moment(since, first), _read_moment(until, now)

@@ -22,9 +22,6 @@ def list_users(arguments: argparse.Namespace) -> int:
 
     Args:
         arguments: With `settings` and `json`.
-
-    Returns:
-        0.
     """
     answer = ask_hub(load_settings(arguments.settings), "GET", "users", timeout_s=_LIST_TIMEOUT_S)
     users = answer["users"]
@@ -37,12 +34,6 @@ def remove_user(arguments: argparse.Namespace) -> int:
 
     Args:
         arguments: With `settings`, `user`, `even_if_allowed`, `yes` and `dry_run`.
-
-    Returns:
-        0.
-
-    Raises:
-        SiteError: If the hub does not know the user, or the account may still log in.
     """
     settings = load_settings(arguments.settings)
     path = f"users/{quote(arguments.user, safe='')}"

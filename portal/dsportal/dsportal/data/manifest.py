@@ -84,9 +84,6 @@ def read_manifest(folder: Path) -> ShardFolder | None:
 
     Returns:
         None if the folder holds no shards yet.
-
-    Raises:
-        DataError: If the manifest cannot be read.
     """
     path = folder / NAME
     try:

@@ -24,9 +24,6 @@ def slow_environment(folders: list[Path], open_ms: float, work_dir: Path) -> dic
 
     Each opening takes `open_ms` milliseconds longer. The library compiled into `work_dir` must
     outlive the process.
-
-    Raises:
-        DataError: If there is no C compiler, or the folders have only the root in common.
     """
     parent = os.path.commonpath(folders)
     if parent == os.sep:

@@ -69,11 +69,7 @@ class JobState:
 
 
 def check_srun() -> None:
-    """Refuse a run before anything is written for it.
-
-    Raises:
-        StepError: If there is no srun.
-    """
+    """Refuse a run before anything is written for it."""
     if shutil.which(reach(["srun"])[0]) is None:
         raise StepError(_NO_SRUN)
 
@@ -105,11 +101,7 @@ def submit(request: JobRequest, command: Sequence[str]) -> int:
 
 
 def _refuse_for_ever(request: JobRequest, job_id: int) -> None:
-    """Cancel a job whose limits keep it in the queue for ever.
-
-    Raises:
-        SessionError: What was asked, the limit and the next step.
-    """
+    """Cancel a job whose limits keep it in the queue for ever."""
     give_up_at = time.monotonic() + _CONSIDERED_WITHIN_S
     job = job_state(job_id)
     # Slurm looks at the limits of accounts when it takes a job, or soon after.

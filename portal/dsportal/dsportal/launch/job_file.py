@@ -34,9 +34,6 @@ def render_job_file(
             own python3, with "plain" only.
         simulated_gpus: True if the site only counts GPUs and has none.
         mpi: True if Horovod's ranks are to meet over MPI.
-
-    Raises:
-        LaunchError: If a name contains a line end.
     """
     options = [*resource_options(request), "--output=%x-%j.out", "--no-requeue"]
     if program != "plain":

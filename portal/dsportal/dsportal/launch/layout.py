@@ -37,9 +37,6 @@ def parse_layout(gpus: object, nodes: object, n_session_gpus: int) -> Layout:
         gpus: GPUs on all nodes together; None for as many a node as the session has.
         nodes: Nodes, 1 or more.
         n_session_gpus: GPUs of the session, 0 or more.
-
-    Raises:
-        SessionError: If one of them is no number in range, or the GPUs cannot be divided evenly.
     """
     if not is_count(nodes) or not 1 <= nodes <= MAX_NODES:
         raise SessionError(f"You asked for nodes={nodes!r}; give a number from 1 to {MAX_NODES}.")

@@ -57,9 +57,6 @@ def check_horovod(horovod_dir: Path | None) -> None:
 
     Args:
         horovod_dir: Folder of Horovod, or None if there is none.
-
-    Raises:
-        LaunchError: If there is none, or it is built without MPI.
     """
     if horovod_dir is None:
         raise LaunchError(
@@ -78,9 +75,6 @@ def check_slurm(plugins: Collection[str] | None) -> None:
 
     Args:
         plugins: Slurm's MPI plugins; None if it did not list them: then the step itself will tell.
-
-    Raises:
-        StepError: If there is none for PMIx.
     """
     # None: srun did not say which it has, so let it try.
     if plugins is None or PLUGIN in plugins:

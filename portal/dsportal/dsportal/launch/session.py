@@ -69,9 +69,6 @@ def read_session(
     Returns:
         The session. PORTAL_N_GPUS, if the portal set it, overrides Slurm's own count.
 
-    Raises:
-        SessionError: If the environment is not that of a Slurm job, or cannot be read.
-
     Source:
         sbatch(1), OUTPUT ENVIRONMENT VARIABLES, Slurm 22.05.
     """

@@ -30,9 +30,6 @@ def parse_line(line: str) -> argparse.Namespace:
 
     Returns:
         gpus (or None), nodes, show, results, wait, mpi and hours (or None), as for `run`.
-
-    Raises:
-        LaunchError: If an option is unknown or has an invalid value.
     """
     # No abbreviations: a later option could make one of them mean something else.
     parser = _Parser(prog="%%ranks", add_help=False, allow_abbrev=False)

@@ -23,10 +23,6 @@ def find_resumed(resume: object, name: str) -> Run | None:
 
     Returns:
         The run; None if none is to be continued.
-
-    Raises:
-        LaunchError: If there is no such run, or it has saved no checkpoint: then it names those
-            that have, instead of choosing one, which may be of another try.
     """
     if not isinstance(resume, (bool, str)):
         raise LaunchError(f"You asked for resume={resume!r}; give True or the name of a run.")
@@ -57,11 +53,7 @@ def announce_resumed(run: Run) -> str:
 
 
 def copy_checkpoints(run: Run, folder: RunFolder) -> None:
-    """Copy the checkpoints of a run into the folder of the one that continues it.
-
-    Raises:
-        LaunchError: If that fails, for want of room for example.
-    """
+    """Copy the checkpoints of a run into the folder of the one that continues it."""
     # Not what a rank was writing when it was killed.
     unfinished = shutil.ignore_patterns(".new-*")
     try:

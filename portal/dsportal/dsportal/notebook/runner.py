@@ -117,11 +117,7 @@ def run(
 
 
 def _check_arguments(call: Call) -> None:
-    """Refuse arguments that the function does not take, before anything is started.
-
-    Raises:
-        LaunchError: If it takes others; with the argument of `run` that may be meant.
-    """
+    """Refuse arguments that the function does not take, before anything is started."""
     if call.function is None:
         return
     try:

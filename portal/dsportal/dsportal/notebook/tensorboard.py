@@ -57,9 +57,6 @@ def ask_server(socket_path: str, folders: Sequence[str]) -> dict[str, Any]:
 
     Returns:
         What the REST interface says about the TensorBoard: `logdirs`, `url`, `note`.
-
-    Raises:
-        TensorBoardError: If it does not answer, or refuses.
     """
     if not socket_path:
         raise TensorBoardError(_NO_SERVER)

@@ -149,9 +149,6 @@ def check_size(n_found: int, n_ranks: int, framework: str = "Horovod") -> None:
         n_found: What `hvd.size()` says, or the world size.
         n_ranks: Ranks that were started.
         framework: A key of _SIZE_CAUSES, or another name.
-
-    Raises:
-        LaunchError: If the two differ.
     """
     if n_found == n_ranks:
         return

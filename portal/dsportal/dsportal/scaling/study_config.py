@@ -88,9 +88,6 @@ def make_configs(
         precisions: "fp32" or "mixed".
         threads: Threads of each rank; 0 for the run's default.
         scaling: "weak" or "strong".
-
-    Raises:
-        LaunchError: If a value is invalid or a batch cannot be shared evenly, with valid choices.
     """
     if scaling not in {"weak", "strong"}:
         raise LaunchError(f"You asked for scaling={scaling!r}; choose 'weak' or 'strong'.")

@@ -31,10 +31,6 @@ def parse_walltime(text: str) -> int:
     Returns:
         Whole seconds, 60 or more.
 
-    Raises:
-        OptionsError: If the text has none of these forms, sets no limit, or is under a
-            minute, which is the finest step of Slurm's time limits.
-
     Source:
         sbatch(1), --time, Slurm 22.05 to 25.11. A limit of 0 means "no limit" there, so it is
         refused here; `parse_time_limit` reads limits that may be absent.
@@ -110,9 +106,6 @@ def format_walltime(walltime_s: int) -> str:
     Args:
         walltime_s: Whole seconds, 60 or more.
 
-    Raises:
-        OptionsError: If the time is under one minute.
-
     Source:
         sbatch(1), --time, the forms hours:minutes:seconds and days-hours:minutes:seconds.
     """
@@ -159,9 +152,6 @@ def format_memory(memory_mib: int) -> str:
 
     Args:
         memory_mib: Whole MiB, 1 or more. In Slurm 0 means "all memory of the node".
-
-    Raises:
-        OptionsError: If the amount is under 1 MiB.
 
     Source:
         sbatch(1), --mem, Slurm 22.05 to 25.11.

@@ -19,9 +19,6 @@ def cell_names(source: str, namespace: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a cell uses of its notebook's namespace, by name.
 
     Functions bring what they use themselves. In `namespace` there are modules too.
-
-    Raises:
-        LaunchError: If the cell is not plain Python.
     """
     try:
         tree = ast.parse(source)

@@ -67,9 +67,6 @@ def rank_environment(
         HOROVOD_CYCLE_TIME, MPLBACKEND, TF_CPP_MIN_LOG_LEVEL and TF_FORCE_GPU_ALLOW_GROWTH keep a
         user's value.
 
-    Raises:
-        StepError: If Slurm gave the node's ranks fewer GPUs than there are ranks.
-
     Source:
         Horovod 0.28.1, gloo_context.cc and env_parser.cc; TensorFlow 2.21, process_util.cc. Our
         measurement, 2 ranks on 2 cores, share of a core that Horovod's thread takes in a rank that

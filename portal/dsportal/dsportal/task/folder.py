@@ -110,21 +110,13 @@ class RunFolder:
         return unpickled(self.path / "call.pkl")
 
     def write_result(self, rank: int, result: object) -> None:
-        """Write what a rank returned: any `result` that cloudpickle takes.
-
-        Raises:
-            LaunchError: If it cannot be pickled.
-        """
+        """Write what a rank returned: any `result` that cloudpickle takes."""
         refusal = f"What rank {rank} returned cannot be sent back"
         self._write(f"rank-{rank}.result.pkl", pickled(result, refusal))
         self._write(f"rank-{rank}.result.txt", _words(result).encode("utf-8", "replace"))
 
     def read_result(self, rank: int) -> Any:
-        """Return what a rank returned.
-
-        Raises:
-            LaunchError: If there is none, or it cannot be unpickled here.
-        """
+        """Return what a rank returned."""
         try:
             return unpickled(self.path / f"rank-{rank}.result.pkl")
         except Exception as error:

@@ -99,9 +99,6 @@ def gpu_variables(
     Returns:
         CUDA_VISIBLE_DEVICES. A MIG instance is always shown alone, and LOCAL_RANK is then 0.
 
-    Raises:
-        StepError: If there are fewer GPUs than ranks.
-
     Source:
         NVIDIA MIG User Guide, "CUDA Device Enumeration": of several compute instances that are
         visible CUDA uses the first.

@@ -21,9 +21,6 @@ def pickled(value: object, refusal: str) -> bytes:
     """Return a `value` as bytes, functions by value if the notebook defines them.
 
     `refusal` begins the message if cloudpickle does not take it, without a full stop.
-
-    Raises:
-        LaunchError: If it cannot be pickled, or there is no cloudpickle.
     """
     try:
         import cloudpickle

@@ -39,9 +39,6 @@ def parse_tasks_per_node(text: str) -> tuple[int, ...]:
 
     SLURM_STEP_TASKS_PER_NODE has for example "2(x3),1", which means (2, 2, 2, 1).
 
-    Raises:
-        StepError: If the text has another form.
-
     Source:
         srun(1), OUTPUT ENVIRONMENT VARIABLES, Slurm 22.05.
     """
@@ -60,9 +57,6 @@ def parse_tasks_per_node(text: str) -> tuple[int, ...]:
 
 def read_placement(environ: Mapping[str, str]) -> Placement:
     """Return the place of the rank that an environment, made by srun, belongs to.
-
-    Raises:
-        StepError: If this is no task of a Slurm step.
 
     Source:
         srun(1), OUTPUT ENVIRONMENT VARIABLES, Slurm 22.05; Horovod 0.28.1, concepts of local and

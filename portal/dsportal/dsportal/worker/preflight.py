@@ -50,10 +50,6 @@ def check_nodes(client: StoreClient, placement: Placement, address: str, interfa
         placement: The place of this rank.
         address: IPv4 address of this node on the network of the run.
         interface: Network interface of the address; empty if not known.
-
-    Raises:
-        StepError: If a node is missing, versions differ or two nodes cannot reach each other:
-            with the node and what to do.
     """
     n_nodes = placement.cross_size
     with _Listener(address, client.token) as listener:
@@ -87,11 +83,7 @@ def installed_versions() -> dict[str, str]:
 
 
 def check_versions(reports: list[Report]) -> None:
-    """Refuse nodes whose environment differs from that of the first report.
-
-    Raises:
-        StepError: If a node has other versions than the first, with its name and both versions.
-    """
+    """Refuse nodes whose environment differs from that of the first report."""
     first = reports[0]
     for other in reports[1:]:
         names = sorted({*first.versions, *other.versions})
@@ -106,11 +98,7 @@ def check_versions(reports: list[Report]) -> None:
 
 
 def check_way(here: Report, there: Report, token: bytes) -> None:
-    """Check that this node can connect to another one, which knows the run's token.
-
-    Raises:
-        StepError: If it cannot, with both nodes and their interfaces.
-    """
+    """Check that this node can connect to another one, which knows the run's token."""
     with suppress(OSError):
         target = (there.address, there.port)
         # From the address of the run's network: a node may have several.

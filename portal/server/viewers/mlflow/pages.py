@@ -51,11 +51,7 @@ class MlflowPages(FolderPages):
         """Start none: one that waits would take as much memory as one that is used."""
 
     async def open(self, names: Sequence[str]) -> FolderPage:
-        """Return the page that shows this folder; start one if there is none.
-
-        Raises:
-            FolderError: If there are several folders, or one without runs.
-        """
+        """Return the page that shows this folder; start one if there is none."""
         if len(names) > 1:
             raise FolderError(
                 f"MLflow was asked for {len(names)} folders; a page shows one. Select one; several"
@@ -64,11 +60,7 @@ class MlflowPages(FolderPages):
         return await super().open(names)
 
     def check(self, logdir: Folder) -> Folder:
-        """Return a folder that holds runs, or that kernels log to.
-
-        Raises:
-            FolderError: If it is neither, or if MLflow could not make its folders there.
-        """
+        """Return a folder that holds runs, or that kernels log to."""
         is_own = logdir.path == Path.home().resolve() / FOLDER
         if not is_own and next(logdir.path.glob("*/meta.yaml"), None) is None:
             raise FolderError(

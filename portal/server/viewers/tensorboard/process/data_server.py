@@ -95,11 +95,7 @@ class DataServer:
 
 
 def find_data_server() -> str:
-    """Return the path of the data server's binary.
-
-    Raises:
-        DataServerError: If there is none for this machine.
-    """
+    """Return the path of the data server's binary."""
     try:
         import tensorboard_data_server
     except ImportError as error:
