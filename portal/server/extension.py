@@ -20,8 +20,9 @@ from portal.server.base.page import FOLDERS
 from portal.server.base.unknown_route import ROUTE as UNKNOWN_ROUTE
 from portal.server.features import load_features
 from portal.server.full_disk import keep_readable
-from portal.server.licenses import answer_refusals
 from portal.server.lingering_threads import end_despite_threads
+from portal.server.patches.contents_manager import change_contents
+from portal.server.patches.licenses_handler import answer_refusals
 
 
 class PortalServer(ExtensionApp):
@@ -35,6 +36,7 @@ class PortalServer(ExtensionApp):
         """Prepare environment, home and kernels, so that the first page shows them."""
         prepare_inherited(os.environ, Path(sys.prefix))
         keep_readable(self.serverapp.contents_manager)
+        change_contents(self.serverapp.contents_manager)
         answer_refusals()
         self.serverapp.web_app.add_transform(PlainHeaders)
         # JupyterHub applies these options to its login cookie, but not to the XSRF cookie.

@@ -60,10 +60,8 @@ def prepare_server(sock: socket.socket) -> Callable[[], None]:
     from traitlets.config import Config
 
     from spawner import http_server
-    from spawner.node.finished_requests import free_finished_requests
 
     http_server.register()
-    free_finished_requests()
     # Nothing of the user's takes the place of what is shipped. By its variable, which Jupyter reads
     # here, kernels would do the same.
     paths.prefer_environment_over_user = lambda: True

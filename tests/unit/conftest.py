@@ -6,6 +6,7 @@ import gc
 import itertools
 import os
 import re
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.results import CPU_PROPERTY
 
+PATCHES = Path(__file__).parents[1] / "patches.toml"
 # Many small lists of a test are no reason to look for cycles: Python's own is 700.
 N_NEW_OBJECTS = 20_000
 
@@ -51,3 +53,12 @@ def cpu_time(record_testsuite_property: Callable[[str, object], None]) -> Iterat
     user_s, system_s, programs_user_s, programs_system_s, _ = os.times()
     total_s = user_s + system_s + programs_user_s + programs_system_s
     record_testsuite_property(CPU_PROPERTY, f"{total_s:.1f}")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what an upgrade of another project may break, if that was looked at."""
+    reports = itertools.chain.from_iterable(terminalreporter.stats.values())
+    if any("unit/test_patches.py" in getattr(report, "nodeid", "") for report in reports):
+        terminalreporter.section("patches of other projects")
+        for file, names in tomllib.loads(PATCHES.read_text(encoding="utf-8")).items():
+            terminalreporter.write_line(f"{file}: {', '.join(names)}")

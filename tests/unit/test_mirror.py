@@ -17,6 +17,7 @@ OF_SEVERAL = {
     "unit/test_docstrings.py": "a rule for all modules",
     "unit/test_imports.py": "a rule for all modules",
     "unit/test_mirror.py": "a rule for these tests",
+    "unit/test_patches.py": "a rule for all modules",
     "unit/deploy/one_machine/test_texts.py": "the configuration files of all steps",
     "unit/portal/site/checks/test_judgements.py": "what each check makes of what it saw",
     "unit/spawner/test_golden.py": "what a real Slurm printed, read by all parsers",

@@ -12,6 +12,8 @@ from jupyter_client.ioloop import AsyncIOLoopKernelRestarter
 from jupyter_client.session import Session
 from traitlets.config import Config
 
+from portal.server.patches.kernel_manager import follow_kernels
+
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
@@ -80,18 +82,13 @@ class KernelListener:
 
     def watch(self, kernel_manager: Any) -> None:
         """Listen to all kernels that `kernel_manager` starts from now on."""
-        start, stop = kernel_manager.start_watching_activity, kernel_manager.stop_watching_activity
-
-        def start_watching(kernel_id: str) -> None:
-            start(kernel_id)
-            self._listen(kernel_id, kernel_manager.get_kernel(kernel_id))
-
-        def stop_watching(kernel_id: str) -> None:
-            stop(kernel_id)
-            self._close(kernel_id)
-
-        kernel_manager.start_watching_activity = start_watching
-        kernel_manager.stop_watching_activity = stop_watching
+        follow_kernels(
+            kernel_manager,
+            on_start=lambda kernel_id: self._listen(
+                kernel_id, kernel_manager.get_kernel(kernel_id)
+            ),
+            on_stop=self._close,
+        )
         section = {"restarter_class": _restarter(self._tell_death)}
         kernel_manager.update_config(Config({"AsyncIOLoopKernelManager": section}))
 

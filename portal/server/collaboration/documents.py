@@ -6,10 +6,7 @@ here.
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 from collections.abc import Callable, MutableMapping
-from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -56,32 +53,7 @@ def load_collaboration(serverapp: Any, private_dir: Path) -> bool:
     for name in wanted:
         manager.link_extension(name)
         manager.load_extension(name)
-    read_in_short_tasks(serverapp.contents_manager)
     return True
-
-
-def read_in_short_tasks(contents: Any) -> None:
-    """Let the server end while documents are open.
-
-    Jupyter reads files in threads of anyio, each of which ends with the task that first needed it.
-    The task that opens a shared document is that of its websocket, which nothing ends before the
-    event loop stops: the thread, and with it the server, would stay until it is killed.
-
-    Args:
-        contents: Jupyter's contents manager, changed in place.
-    """
-    for name in ("get", "save"):
-        method = getattr(contents, name)
-        if inspect.iscoroutinefunction(method):
-            setattr(contents, name, _in_its_own_task(method))
-
-
-def _in_its_own_task(method: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(method)
-    async def run(*args: Any, **kwargs: Any) -> Any:
-        return await asyncio.create_task(method(*args, **kwargs))
-
-    return run
 
 
 def offer_labextensions(settings: MutableMapping[str, Any]) -> None:

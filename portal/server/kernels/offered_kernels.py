@@ -12,11 +12,11 @@ from jupyter_core.paths import jupyter_data_dir, jupyter_runtime_dir
 
 from portal.environments.probe import probe_node
 from portal.environments.registry import site_path
-from portal.server.full_disk import explain_kernel_starts
 from portal.server.kernels.kernel_sockets import listen_on_sockets, make_connections_dir
 from portal.server.kernels.kernels import Kernels
 from portal.server.kernels.own_kernels import offer_own_kernels
 from portal.server.kernels.without_packages import KernelsWithoutPackages
+from portal.server.patches.kernel_handlers import explain_kernel_starts
 
 
 class OfferedKernels:

@@ -20,6 +20,7 @@ from portal.server.base.guest_rights import (
     Rights,
     mark_guest,
 )
+from portal.server.patches.identity_provider import check_users
 
 RECHECK_S = 15.0
 _ENTRIES = frozenset({"lab", "tree", "lab/tree"})
@@ -62,22 +63,18 @@ class GuestGate:
     def watch(self, identity_provider: Any) -> None:
         """Check each request of guests, and note their websockets.
 
-        This wraps the method `get_user` of the server's `identity_provider`, which every handler
-        asks before anything else.
+        `identity_provider` is the server's.
         """
         self._hub_auth = identity_provider.hub_auth
-        ask = identity_provider.get_user
+        check_users(identity_provider, self._check_user)
 
-        async def get_user(handler: Any) -> Any:
-            user = await ask(handler)
-            if user is not None and user.username != self._owner:
-                return await self._admit(handler, user)
-            # JupyterHub puts there what refuses somebody who is logged in.
-            if user is None and "redirect" in vars(handler):
-                handler.redirect = self._refuse
-            return user
-
-        identity_provider.get_user = get_user
+    async def _check_user(self, handler: Any, user: Any) -> Any:
+        if user is not None and user.username != self._owner:
+            return await self._admit(handler, user)
+        # JupyterHub puts there what refuses somebody who is logged in.
+        if user is None and "redirect" in vars(handler):
+            handler.redirect = self._refuse
+        return user
 
     async def _admit(self, handler: Any, user: Any) -> Any:
         mark_guest(handler)

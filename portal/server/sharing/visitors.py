@@ -9,6 +9,7 @@ from typing import Any
 
 from portal.server.base.forwarding import forwarded_addresses
 from portal.server.base.hub_api import HubApi, HubError
+from portal.server.patches.identity_provider import check_users
 
 # An administrator at work makes many requests a second; one report an hour is enough.
 AGAIN_AFTER_S = 3600.0
@@ -34,19 +35,13 @@ class Visitors:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def watch(self, identity_provider: Any) -> None:
-        """Check the user of each request, plain or websocket, with a cookie or a token.
+        """Note the user of each request; `identity_provider` is the server's."""
+        check_users(identity_provider, self._see)
 
-        This wraps the method `get_user` of the server's `identity_provider`.
-        """
-        ask = identity_provider.get_user
-
-        async def get_user(handler: Any) -> Any:
-            user = await ask(handler)
-            if user is not None and user.username != self._owner:
-                self.note(str(user.username), forwarded_addresses(handler.request))
-            return user
-
-        identity_provider.get_user = get_user
+    async def _see(self, handler: Any, user: Any) -> Any:
+        if user is not None and user.username != self._owner:
+            self.note(str(user.username), forwarded_addresses(handler.request))
+        return user
 
     def note(self, visitor: str, address: str) -> None:
         """Report a visitor to the hub, unless that was done within the hour."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
 from traitlets.config import Config
 
 from portal.server.collaboration.documents import (
@@ -15,7 +13,6 @@ from portal.server.collaboration.documents import (
     SERVER_EXTENSIONS,
     load_collaboration,
     offer_labextensions,
-    read_in_short_tasks,
 )
 
 
@@ -38,29 +35,12 @@ class Manager:
         self.loaded.append(name)
 
 
-class Contents:
-    """Stands for Jupyter's contents manager: it remembers the tasks that read."""
-
-    def __init__(self) -> None:
-        self.tasks: list[asyncio.Task[Any] | None] = []
-
-    async def get(self, path: str, *, content: bool = True) -> str:
-        self.tasks.append(asyncio.current_task())
-        if not content:
-            raise FileNotFoundError(path)
-        return path
-
-    def save(self, model: str) -> str:
-        return model
-
-
 def server(manager: Manager) -> Any:
     config = Config()
     return SimpleNamespace(
         config=config,
         extension_manager=manager,
         update_config=config.merge,
-        contents_manager=Contents(),
     )
 
 
@@ -105,22 +85,3 @@ def test_pages_of_a_server_without_a_hub_load_it_too() -> None:
     settings: dict[str, Any] = {}
     offer_labextensions(settings)
     assert "disabledExtensions" in settings["page_config_hook"](None, {})
-
-
-async def test_a_file_is_read_in_a_task_that_ends_with_it() -> None:
-    contents = Contents()
-    read_in_short_tasks(contents)
-    assert await contents.get("a.ipynb") == "a.ipynb"
-    with pytest.raises(FileNotFoundError):
-        await contents.get("b.ipynb", content=False)
-    assert asyncio.current_task() not in contents.tasks
-    assert all(task is not None and task.done() for task in contents.tasks)
-    # Another contents manager of a site may wait for nothing.
-    assert contents.save("model") == "model"
-
-
-def test_documents_are_read_so_where_it_is_loaded(tmp_path: Path) -> None:
-    app = server(Manager())
-    original = app.contents_manager.get
-    assert load_collaboration(app, tmp_path)
-    assert app.contents_manager.get != original

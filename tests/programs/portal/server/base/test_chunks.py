@@ -1,4 +1,4 @@
-"""The memory of a session's server, started as its job starts it, at a hub that is a stand-in."""
+"""The memory that uploads leave in a session's server, at a hub that is a stand-in."""
 
 from __future__ import annotations
 
