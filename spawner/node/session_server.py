@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
-import json
 import logging
 import os
 import socket
 import sys
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
-from functools import cache
-from glob import iglob
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
-from spawner.node.fast_start import skip_unneeded_startup
+from spawner.node.patches.stand_ins import load_hub_code
 from spawner.node.port_report import report_stop
 from spawner.own_config import (
     SWITCH,
@@ -53,20 +49,26 @@ def prepare_server(sock: socket.socket) -> Callable[[], None]:
     Returns:
         Starts the server; returns when it has stopped and its kernels have ended.
     """
-    skip_unneeded_startup()
-    from jupyter_core import paths
+    load_hub_code()
     from jupyter_server.serverapp import ServerApp
-    from jupyterhub.singleuser.extension import JupyterHubIdentityProvider, JupyterHubSingleUser
+    from jupyterhub.singleuser.extension import JupyterHubSingleUser
     from traitlets.config import Config
 
     from spawner import http_server
+    from spawner.node.patches import (
+        lab_commands,
+        labextensions,
+        language_servers,
+        paths,
+        single_user,
+    )
 
     http_server.register()
-    # Nothing of the user's takes the place of what is shipped. By its variable, which Jupyter reads
-    # here, kernels would do the same.
-    paths.prefer_environment_over_user = lambda: True
+    paths.prefer_shipped()
+    lab_commands.run_no_node()
+    language_servers.look_when_asked()
 
-    # Here, because its base class may be imported only after `skip_unneeded_startup`.
+    # Here, because its base class may be imported only after `load_hub_code`.
     class SessionServer(ServerApp):
         """A notebook server on the given socket.
 
@@ -116,11 +118,8 @@ def prepare_server(sock: socket.socket) -> Callable[[], None]:
                 self.update_config(Config({"ServerApp": {"terminals_enabled": False}}))
             super().init_configurables()
 
-    # Jupyter's templates write it into pages, such as those of errors. This server asks the hub who
-    # somebody is, and lets nobody in for its own token.
-    JupyterHubIdentityProvider.token = ""
-    JupyterHubSingleUser.serverapp_class = SessionServer
-    _skip_broken_labextensions(SessionServer.notices)
+    single_user.serve_with(SessionServer)
+    labextensions.skip_broken(SessionServer.notices)
     own_files = os.environ.pop(_OWN_FILES, "").split("\n")
     if own_files != [""]:
         SessionServer.notices.append(without_sentence(own_files))
@@ -142,45 +141,6 @@ def prepare_server(sock: socket.socket) -> Callable[[], None]:
         server.start()
 
     return launch
-
-
-def _skip_broken_labextensions(notices: list[str]) -> None:
-    # One that cannot be read would be an error 500 in place of JupyterLab and of Notebook.
-    config: Any = importlib.import_module("jupyterlab_server.config")
-
-    @cache
-    def is_readable(path: str) -> bool:
-        if not (fault := fault_of_labextension(Path(path))):
-            return True
-        notices.append(
-            f"JupyterLab does without the extension in {Path(path).parent}: {fault}."
-            " Install it again, or remove the folder."
-        )
-        log.warning("%s", notices[-1])
-        return False
-
-    config.iglob = lambda pattern: filter(is_readable, iglob(pattern))
-
-
-def fault_of_labextension(package: Path) -> str:
-    """Return what keeps JupyterLab from reading an extension, by its package.json; "" for nothing.
-
-    Source:
-        get_federated_extensions() and get_page_config() of jupyterlab_server 2.28.
-    """
-    try:
-        about = json.loads(package.read_text(encoding="utf-8"))
-        build = about.get("jupyterlab", {}).get("_build")
-        for needed in (about["name"], about["version"], build["load"] if build is not None else ""):
-            needed.encode()
-        installed = package.with_name("install.json")
-        if installed.exists():
-            json.loads(installed.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        return f"a file of it cannot be read ({error})"
-    except (LookupError, TypeError, AttributeError):
-        return "its package.json is not that of an extension"
-    return ""
 
 
 def _begin_again(sock: socket.socket, own_files: Sequence[str]) -> NoReturn:

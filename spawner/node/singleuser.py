@@ -32,6 +32,8 @@ log = logging.getLogger("dsportal")
 def main() -> None:
     """Serve one session until it is stopped."""
     _log_to_stderr()
+    # Or what programs print would be written at the end, after Slurm's own words about it.
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     logging.getLogger("tornado.general").addFilter(is_worth_logging)
     try:
         resources = read_told(os.environ, ResourceSettings, "resources")

@@ -5,16 +5,16 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from tests.support.notebook_server import NotebookServer
 from tests.support.private_hub import ENVIRONMENTS
 
 PYTHON = ENVIRONMENTS / "server" / "bin" / "python"
 LOAD = """\
 import sys
-from spawner.node.fast_start import skip_unneeded_startup
-skip_unneeded_startup()
+from spawner.node.patches.stand_ins import load_hub_code
+load_hub_code()
+from spawner.node.patches import lab_commands
+lab_commands.run_no_node()
 import jupyterhub.singleuser.extension, jupyterlab.labapp, portal.server.extension
 unneeded = {"alembic", "jupyterhub.handlers", "sqlalchemy"}
 print(*sorted(unneeded & set(sys.modules)))
@@ -63,7 +63,7 @@ def test_language_servers_are_looked_for_once_somebody_asks(tmp_path: Path) -> N
     code = """
 import asyncio, types
 from jupyter_lsp import serverextension
-from spawner.node.fast_start import skip_unneeded_startup
+from spawner.node.patches.language_servers import look_when_asked
 
 async def find(server, folder):
     print(folder)
@@ -73,7 +73,7 @@ async def is_ready():
 
 async def main():
     serverextension.initialize = find
-    skip_unneeded_startup()
+    look_when_asked()
     manager = types.SimpleNamespace(ready=is_ready)
     serverextension.initialize(types.SimpleNamespace(language_server_manager=manager), "folder")
     await asyncio.sleep(0.1)
@@ -84,30 +84,6 @@ asyncio.run(main())
 """
 
     assert load(tmp_path, code).split() == ["start", "folder", "True", "True"]
-
-
-@pytest.mark.parametrize(
-    ("npmrc", "prefix"),
-    [
-        ("", "{bin}/.."),
-        ("registry=https://npm.example.org\n prefix = ${{HOME}}/modules\n", "{home}/modules"),
-    ],
-)
-def test_npms_modules_are_found_without_npm(tmp_path: Path, npmrc: str, prefix: str) -> None:
-    folders = {"bin": tmp_path, "home": tmp_path}
-    (tmp_path / "npm").write_text(f"#!/bin/sh\ntouch {tmp_path}/npm-was-run\n")
-    (tmp_path / "npm").chmod(0o755)
-    (tmp_path / ".npmrc").write_text(npmrc.format())
-    code = LOAD + (
-        "from jupyter_lsp.manager import LanguageServerManager\n"
-        "print(*LanguageServerManager().node_roots)\n"
-    )
-
-    roots = [Path(root) for root in load(tmp_path, code).split()]
-
-    wanted = Path(prefix.format(**folders)).resolve()
-    assert {wanted, wanted / "lib"} <= set(roots)
-    assert not (tmp_path / "npm-was-run").exists()
 
 
 def test_a_session_names_no_program_and_no_version_to_browsers(

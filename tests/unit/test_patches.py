@@ -21,7 +21,7 @@ from tests.support.upstream import signature_of
 
 CHECKOUT = Path(__file__).parents[2]
 LIST = tomllib.loads((CHECKOUT / "tests/patches.toml").read_text(encoding="utf-8"))
-ROOMS = ("spawner/hub/patches", "spawner/node", "portal/server/patches")
+ROOMS = ("spawner/hub/patches", "spawner/node/patches", "portal/server/patches")
 # In kernels and ranks, where nothing but the one package is.
 ROOMS_OF_KERNELS = ("portal/dsportal/dsportal/start", "portal/dsportal/dsportal/rendezvous")
 OWN = {"spawner", "portal", "dsportal", "notebook_templates", "__future__"}

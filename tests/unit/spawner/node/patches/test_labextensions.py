@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from spawner.node.session_server import fault_of_labextension
+from spawner.node.patches.labextensions import fault_of_labextension
 
 GOOD: dict[str, Any] = {
     "name": "mine",

@@ -1,0 +1,25 @@
+"""jupyterlab.commands: no Node is run at the start.
+
+JupyterLab asks it, if the node has one, for the registry that it would build from. A session builds
+nothing.
+
+Source:
+    JupyterLab 4.6.6, `commands._yarn_config`.
+
+Shown by:
+    tests/server/test_start.py
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jupyterlab import commands
+
+
+def run_no_node() -> None:
+    """Have JupyterLab take its default registry."""
+    commands._yarn_config = lambda _logger: _NOTHING
+
+
+_NOTHING: dict[str, Any] = {"yarn config": {}, "npm config": {}}
