@@ -5,21 +5,17 @@ from __future__ import annotations
 import pwd
 import re
 from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 
-TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
-# A closed connection, which the kernel lists without its owner.
-_TIME_WAIT = "06"
+from dsportal.start.tcp_table import FOLDER, WINDS_DOWN, read_tcp_table
+
 _N_NAMED = 3
 _SENTENCE = re.compile(r"No port from [0-9]+ to [0-9]+ is free on [^\n]*")
 NEXT_STEP = "Show this to the administrators, or start a new session on another node."
 TAKES_ANOTHER = "The session takes another port."
 
 
-def describe_taken(
-    address: str, port_min: int, port_max: int, tables: Iterable[Path] = TABLES
-) -> str:
+def describe_taken(address: str, port_min: int, port_max: int, tables: Path = FOLDER) -> str:
     """Return a sentence on who holds most ports of a node from `port_min` to `port_max`."""
     owners = port_owners(port_min, port_max, tables).most_common(_N_NAMED)
     # The kernel does not list sockets that are bound but do not listen.
@@ -27,26 +23,15 @@ def describe_taken(
     return f"No port from {port_min} to {port_max} is free on {address}: {named}."
 
 
-def port_owners(port_min: int, port_max: int, tables: Iterable[Path] = TABLES) -> Counter[int]:
-    """Count the ports from `port_min` to `port_max` by the uid of who holds them.
-
-    A missing table counts as empty.
-
-    Source:
-        proc(5), /proc/net/tcp: field 1 is the local address and port in hexadecimal, 3 the state,
-        7 the effective uid of the socket's creator.
-    """
-    # By port, which may be in both tables and held at several addresses.
-    owners: dict[int, int] = {}
-    for table in tables:
-        try:
-            lines = table.read_text(encoding="ascii").splitlines()[1:]
-        except OSError:
-            continue
-        for fields in (line.split() for line in lines):
-            port = int(fields[1].rpartition(":")[2], 16)
-            if port_min <= port <= port_max and fields[3] != _TIME_WAIT:
-                owners[port] = int(fields[7])
+def port_owners(port_min: int, port_max: int, tables: Path = FOLDER) -> Counter[int]:
+    """Count the ports from `port_min` to `port_max` by the uid of who holds them."""
+    # By port, which may be in both tables and held at several addresses. The kernel lists a closed
+    # connection without its owner.
+    owners = {
+        one.port: one.uid
+        for one in read_tcp_table(tables)
+        if one.state != WINDS_DOWN and port_min <= one.port <= port_max
+    }
     return Counter(owners.values())
 
 

@@ -4,74 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-import socket
-import struct
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 
+from dsportal.start.tcp_table import LISTENS, TcpSocket, read_tcp_table
 from portal.server.base.errors import ForeignPortError, SilentPortError
 
 LOOPBACK = "127.0.0.1"
-_LISTEN = "0A"
+# Addresses of listening sockets that receive connections to it; those of IPv6 may accept IPv4, too.
+_REACHED = {ip_address(LOOPBACK), ip_address("0.0.0.0"), ip_address("::")}  # noqa: S104
 _JOB_OF_CGROUP = re.compile(r"/job_([0-9]+)(?:/|$)", re.ASCII | re.MULTILINE)
-
-
-def _table_form(address: str) -> str:
-    (number,) = struct.unpack("=I", socket.inet_aton(address))
-    return f"{number:08X}"
-
-
-_HERE = _table_form(LOOPBACK)
-_ANYWHERE = _table_form("0.0.0.0")  # noqa: S104
-# The first 96 bits of an IPv4 address mapped to IPv6, ::ffff:0:0/96, in the table's form.
-_MAPPED = f"{0:016X}{struct.unpack('=I', bytes((0, 0, 255, 255)))[0]:08X}"
-# Addresses of listening sockets that receive connections to 127.0.0.1; IPv6 sockets may accept
-# IPv4, too.
-_REACHED = {_HERE, _ANYWHERE, f"{0:032X}", _MAPPED + _HERE, _MAPPED + _ANYWHERE}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TcpSocket:
-    """One line of the kernel's table.
-
-    Attributes:
-        here: Local address, in the table's hexadecimal form, and port.
-        there: Remote address and port, in the same form.
-        uid: Of its creator; 0 before a connection is accepted.
-        inode: As in /proc/PID/fd; 0 before a connection is accepted.
-    """
-
-    here: tuple[str, int]
-    there: tuple[str, int]
-    is_listening: bool
-    uid: int
-    inode: int
-
-
-def parse_tcp_table(text: str) -> list[TcpSocket]:
-    """Return the sockets in /proc/net/tcp or /proc/net/tcp6, whose first line is a header.
-
-    Source:
-        proc(5), /proc/net/tcp: addresses in hexadecimal in the machine's byte order.
-    """
-    return [_parse_line(line.split()) for line in text.splitlines()[1:]]
-
-
-def _parse_line(fields: list[str]) -> TcpSocket:
-    return TcpSocket(
-        here=_parse_end(fields[1]),
-        there=_parse_end(fields[2]),
-        is_listening=fields[3] == _LISTEN,
-        uid=int(fields[7]),
-        inode=int(fields[9]),
-    )
-
-
-def _parse_end(text: str) -> tuple[str, int]:
-    address, _, port = text.partition(":")
-    return address, int(port, 16)
 
 
 class SessionPorts:
@@ -92,7 +36,9 @@ class SessionPorts:
     def listeners(self, port: int) -> frozenset[TcpSocket]:
         """Return the sockets, one or more, that receive connections to this port of 127.0.0.1."""
         found = frozenset(
-            s for s in self._sockets() if s.is_listening and s.here[1] == port and _is_reached(s)
+            one
+            for one in self._sockets()
+            if one.state == LISTENS and one.port == port and one.address in _REACHED
         )
         if not found:
             raise SilentPortError(
@@ -116,7 +62,8 @@ class SessionPorts:
             listeners: What listened before the connection was made.
         """
         is_same = self.listeners(port) == listeners
-        ends = [s for s in self._sockets() if (s.here[1], s.there[1]) == (port, own_port)]
+        own_end = f":{own_port:04X}"
+        ends = [s for s in self._sockets() if s.port == port and s.there.endswith(own_end)]
         # An unaccepted connection has no owner yet: it waits at the socket that was checked.
         if not is_same or any(s.inode and s.uid != self._uid for s in ends) or not ends:
             raise ForeignPortError(
@@ -125,10 +72,7 @@ class SessionPorts:
             )
 
     def _sockets(self) -> Iterator[TcpSocket]:
-        for name in ("tcp", "tcp6"):
-            # There is no tcp6 on a node without IPv6.
-            with suppress(FileNotFoundError):
-                yield from parse_tcp_table((self._proc / "self/net" / name).read_text("ascii"))
+        return read_tcp_table(self._proc / "self/net")
 
     def _inodes(self, wanted: Iterable[int]) -> set[int]:
         """Return those of the inodes that a process of the session holds."""
@@ -166,7 +110,3 @@ class SessionPorts:
             text = (self._proc / str(pid) / "stat").read_text("utf-8", errors="replace")
             pid = int(text.rpartition(")")[2].split()[1])
         return pid == self._pid
-
-
-def _is_reached(listening: TcpSocket) -> bool:
-    return listening.here[0] in _REACHED

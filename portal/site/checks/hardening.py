@@ -7,9 +7,10 @@ import stat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import ip_address
 from pathlib import Path
 
+from dsportal.start.tcp_table import TcpSocket
 from portal.hub.settings.hub import HubSettings
 from portal.hub.settings.login import LoginSettings
 from portal.site.checks.finding import Finding, ok, problem, skipped, warning
@@ -18,8 +19,6 @@ from portal.site.checks.finding import Finding, ok, problem, skipped, warning
 LEAST_HSTS_S = 180 * 24 * 3600
 # Slurm's default, DbdPort in slurmdbd.conf.
 SLURMDBD_PORT = 6819
-# Source: Linux, include/net/tcp_states.h: TCP_LISTEN.
-_LISTENS = "0A"
 _MAX_AGE = re.compile(r"max-age=\"?(\d+)", re.IGNORECASE)
 # What JupyterHub's own scripts read.
 _READ_BY_SCRIPTS = {"_xsrf"}
@@ -37,14 +36,6 @@ class LoginPage:
 
     cookies: tuple[str, ...]
     hsts: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listener:
-    """A TCP socket that waits for connections."""
-
-    address: IPv4Address | IPv6Address
-    port: int
 
 
 def assess_login_page(page: LoginPage, url: str) -> list[Finding]:
@@ -149,25 +140,7 @@ def assess_modes(modes: Mapping[Path, int]) -> list[Finding]:
     return found or [ok("log, database, cookie secret and tokens are for their owner only.")]
 
 
-def parse_listeners(table: str) -> list[Listener]:
-    """Return the listening sockets in /proc/net/tcp or tcp6.
-
-    Source:
-        proc(5): addresses as words in the machine's byte order (that of x86 and ARM is taken
-        here), in hexadecimal.
-    """
-    found = []
-    for fields in map(str.split, table.splitlines()[1:]):
-        if fields[3] != _LISTENS:
-            continue
-        words, port = fields[1].split(":")
-        raw = bytes.fromhex(words)
-        in_order = b"".join(raw[i : i + 4][::-1] for i in range(0, len(raw), 4))
-        found.append(Listener(address=ip_address(in_order), port=int(port, 16)))
-    return found
-
-
-def assess_listeners(listeners: Sequence[Listener], hub: HubSettings) -> list[Finding]:
+def assess_listeners(listeners: Sequence[TcpSocket], hub: HubSettings) -> list[Finding]:
     """Return which parts can be reached from more networks than need them.
 
     Returns:
@@ -200,7 +173,7 @@ def assess_listeners(listeners: Sequence[Listener], hub: HubSettings) -> list[Fi
     return found or [ok("hub, proxy and slurmdbd listen where they are needed.")]
 
 
-def _listens_everywhere(listeners: Sequence[Listener], port: int) -> bool:
+def _listens_everywhere(listeners: Sequence[TcpSocket], port: int) -> bool:
     return any(one.port == port and one.address.is_unspecified for one in listeners)
 
 

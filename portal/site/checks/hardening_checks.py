@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from dsportal.start.tcp_table import LISTENS, read_tcp_table
 from portal.hub.admin.tokens import OPERATOR, read_token
 from portal.hub.settings.hub import HubSettings
 from portal.hub.settings.loader import Settings
@@ -23,7 +24,6 @@ from portal.site.checks.hardening import (
     assess_login_page,
     assess_modes,
     assess_seen_address,
-    parse_listeners,
 )
 from portal.site.checks.runner import in_thread
 
@@ -32,7 +32,6 @@ SECRETS = Path("/etc/data-scientist-portal/secrets.env")
 # For documentation only (RFC 5737): nobody comes from there.
 FORGED_ADDRESS = "203.0.113.77"
 _TIMEOUT_S = 5.0
-_TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 
 
 async def check_hardening(settings: Settings) -> list[Finding]:
@@ -100,8 +99,7 @@ def private_file_modes(hub: HubSettings) -> dict[Path, int]:
 
 def probe_listeners(hub: HubSettings) -> list[Finding]:
     """Check who listens for connections on this host."""
-    tables = [table.read_text(encoding="ascii") for table in _TABLES if table.exists()]
-    return assess_listeners([one for table in tables for one in parse_listeners(table)], hub)
+    return assess_listeners([one for one in read_tcp_table() if one.state == LISTENS], hub)
 
 
 def _seen_address(hub: HubSettings, token: str, *, forged: str = "") -> tuple[str, str]:

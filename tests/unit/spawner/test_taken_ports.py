@@ -33,15 +33,15 @@ def table(tmp_path: Path) -> Path:
     path.write_text(
         HEAD + ports + line(30098, 0) + line(30099, 0, "06") + line(31000, 7) + line(29999, 7)
     )
-    return path
+    return tmp_path
 
 
 def test_ports_of_the_range_are_counted_by_user(table: Path) -> None:
-    assert port_owners(30000, 30099, [table]) == {54321: 98, 0: 1}
+    assert port_owners(30000, 30099, table) == {54321: 98, 0: 1}
 
 
 def test_who_holds_most_is_named_first(table: Path) -> None:
-    text = describe_taken("10.77.0.11", 30000, 30099, [table])
+    text = describe_taken("10.77.0.11", 30000, 30099, table)
 
     assert text == (
         "No port from 30000 to 30099 is free on 10.77.0.11: uid 54321 holds 98, "
@@ -50,7 +50,7 @@ def test_who_holds_most_is_named_first(table: Path) -> None:
 
 
 def test_ports_that_nobody_listens_on_are_said_to_be_so(tmp_path: Path) -> None:
-    text = describe_taken("10.77.0.11", 30000, 30000, [tmp_path / "missing"])
+    text = describe_taken("10.77.0.11", 30000, 30000, tmp_path / "missing")
 
     assert text.endswith("is free on 10.77.0.11: nobody listens there.")
 

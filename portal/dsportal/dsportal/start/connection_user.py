@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import socket
 import struct
 from typing import Any
 
-# The kernel's tables of connections: of a socket for IPv4, and of one for both families.
-TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
+from .tcp_table import read_tcp_table
+
 # What stands in front of an IPv4 address in an IPv6 socket.
 MAPPED = bytes(10) + b"\xff\xff"
 # Stands for all users whom a user namespace does not know; overflowuid of proc(5).
@@ -41,20 +40,12 @@ def user_of(there: tuple[Any, ...], here: tuple[Any, ...]) -> int | None:
     Returns:
         None if nobody on this node holds that end any more, or a user whom the namespace does not
         know.
-
-    Source:
-        proc(5), /proc/net/tcp: addresses as words in the machine's byte order. The uid is the
-        eighth field, the inode the tenth; a connection that no program holds has uid and inode 0.
     """
     # The connecting program may have a socket of the other family.
-    for path in TABLES:
-        ends = [table_form(end, is_wide=path.endswith("6")) for end in (there, here)]
-        # A kernel without IPv6 has no tcp6.
-        with contextlib.suppress(OSError), open(path) as table:
-            for fields in map(str.split, table):
-                if fields[1:3] == ends and fields[9] != "0":
-                    uid = int(fields[7])
-                    return uid if uid != UNKNOWN_UID or knows_all_users() else None
+    ends = {tuple(table_form(end, is_wide=wide) for end in (there, here)) for wide in (False, True)}
+    for one in read_tcp_table():
+        if (one.here, one.there) in ends and one.inode:
+            return one.uid if one.uid != UNKNOWN_UID or knows_all_users() else None
     return None
 
 

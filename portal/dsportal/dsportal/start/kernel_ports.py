@@ -14,7 +14,8 @@ import time
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
-from .connection_user import TABLES, is_own_users
+from .connection_user import is_own_users
+from .tcp_table import FOLDER
 
 # How the process that forwards is called in lists of processes.
 FORWARDER = "kernel-ports"
@@ -47,8 +48,8 @@ def forward_ports(app: Any) -> str:
             f"The connection file asks for ports of {app.ip}. A kernel of the portal listens on "
             "127.0.0.1 only, where it can tell who connects. Let ip be 127.0.0.1."
         )
-    if not os.access(TABLES[0], os.R_OK):
-        sys.exit(f"{TABLES[0]} cannot be read, so a kernel on ports could not tell who connects")
+    if not os.access(FOLDER / "tcp", os.R_OK):
+        sys.exit(f"{FOLDER}/tcp cannot be read, so a kernel on ports could not tell who connects")
     listeners = []
     for channel in CHANNELS:
         listener = listen(app.ip, getattr(app, channel + "_port"))
