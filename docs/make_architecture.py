@@ -16,6 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(CHECKOUT))
+
+from tests.support.source_code import statements, tree_of  # noqa: E402
+
 PAGE = CHECKOUT / "docs/develop/architecture.md"
 LIBRARY = "portal/dsportal/dsportal"
 PARTS = ("spawner", "portal/hub", "portal/server", LIBRARY, "portal/site")
@@ -58,7 +62,7 @@ def read_rooms(part: str) -> list[Room]:
     for name, folder in folders.items():
         for path in folder.rglob("*.py"):
             here = ".".join(path.relative_to(home).parent.parts)
-            for module in _imported(ast.parse(path.read_text(encoding="utf-8")), here):
+            for module in _imported(tree_of(path), here):
                 room = module.removeprefix(f"{package}.").partition(".")[0]
                 if module.startswith(f"{package}.") and room in folders and room != name:
                     below[name].add(room)
@@ -119,13 +123,13 @@ def render(page: str) -> str:
 
 
 def _room(folder: Path, below: set[str]) -> Room:
-    docstring = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
+    docstring = ast.get_docstring(tree_of(folder / "__init__.py"))
     summary = (docstring or "").partition("\n\n")[0].replace("\n", " ")
     return Room(name=folder.name, summary=summary, below=tuple(sorted(below)))
 
 
 def _imported(tree: ast.Module, package: str) -> Iterator[str]:
-    for node in _statements(tree):
+    for node in statements(tree, without_types=True):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -135,27 +139,5 @@ def _imported(tree: ast.Module, package: str) -> Iterator[str]:
             yield from (f"{base}.{alias.name}" for alias in node.names)
 
 
-def _statements(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield all statements but those for type checkers; expressions, which hold none, are most."""
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            continue
-        yield node
-        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
-            waiting.extend(getattr(node, block, ()))
-
-
-def main() -> int:
-    """Write the page.
-
-    Returns:
-        The exit status.
-    """
-    PAGE.write_text(render(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    PAGE.write_text(render(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -14,9 +14,7 @@ from pathlib import Path
 from typing import Any
 
 DOCS_DIR = Path(__file__).resolve().parent
-sys.path[:0] = [str(DOCS_DIR.parent), str(DOCS_DIR.parent / "portal/dsportal"), str(DOCS_DIR)]
-
-import make_history_plot  # noqa: E402
+sys.path[:0] = [str(DOCS_DIR.parent), str(DOCS_DIR.parent / "portal/dsportal")]
 
 from tests.lab.benchmarks.aims import aims_of  # noqa: E402
 from tests.lab.benchmarks.history import Entry, Run, read_history, runs_by_benchmark  # noqa: E402
@@ -36,10 +34,9 @@ does not reach says "missed".
 
 
 def main() -> None:
-    """Write the page and the plot of the history."""
+    """Write the page."""
     page = render(_reports(), read_history())
     (DOCS_DIR / "explain/benchmarks.md").write_text(page, encoding="utf-8")
-    make_history_plot.main()
 
 
 def _reports() -> dict[str, Mapping[str, Any]]:
@@ -80,7 +77,6 @@ def _section(name: str, report: Mapping[str, Any]) -> str:
         "",
         f"{_machine(report['machine'])}; {report['date']}; `{report['command']}`",
         "",
-        *_pictures(report),
         *_table(("figure", "value", *(("aim",) if aims else ()), *of_rounds, "what it is"), rows),
     ]
     for table in report.get("tables", []):
@@ -88,11 +84,6 @@ def _section(name: str, report: Mapping[str, Any]) -> str:
     notes = report.get("notes", [])
     lines += ["", *(f"* {note}" for note in notes)] if notes else []
     return "\n".join(lines) + "\n"
-
-
-def _pictures(report: Mapping[str, Any]) -> list[str]:
-    paths = report.get("pictures", [])
-    return [line for path in paths for line in (f"![{report['title']}]({path})", "")]
 
 
 def _spread(spread: Mapping[str, float | int] | None) -> tuple[float | int | str, ...]:
@@ -104,8 +95,6 @@ def _history(entries: Sequence[Entry]) -> list[str]:
         return []
     top = """\
 ## History
-
-![History of the benchmarks' figures](../images/benchmark-history.svg)
 
 Each run adds its figures to [history.jsonl](../benchmarks/history.jsonl). The figure is the median
 of its rounds, with the least and the most of them; figures without these have no spread

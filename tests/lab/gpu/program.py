@@ -39,7 +39,7 @@ def main(argv: Sequence[str]) -> int:
     elif found.figures:
         path = options.out or RESULTS_PATH
         write_report(report_of(found, took_s=took_s, commit=options.commit), path)
-        print(f"Written: {path}. Now run docs/make_benchmarks.py and docs/make_gpu_plot.py.")
+        print(f"Written: {path}. Now run docs/make_benchmarks.py.")
     return 1 if any(not check.passed for check in found.checks) else 0
 
 
