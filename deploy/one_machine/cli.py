@@ -24,11 +24,10 @@ from deploy.one_machine.cluster import (
 )
 from deploy.one_machine.environments import Build
 from deploy.one_machine.extras import Extra, build_targets
-from deploy.one_machine.foreground import stay
 from deploy.one_machine.gateway import Gateway
 from deploy.one_machine.layout import PASSWORD_FILE, RUN_DIR
 from deploy.one_machine.machine import steps_up
-from deploy.one_machine.node_count import running_cluster
+from deploy.one_machine.node import running_cluster
 from deploy.one_machine.portal import PUBLIC_PORT, does_refuse_sessions
 from deploy.one_machine.removal import steps_down, steps_purge
 from deploy.one_machine.steps import run_steps, select
@@ -141,6 +140,34 @@ def down(argv: Sequence[str]) -> int:
     if wanted.only and wanted.purge:
         parser.error("--purge removes everything; it cannot be limited by --only")
     return _run("deploy/down", lambda: _down(wanted))
+
+
+def stay(up: Callable[[], int], down: Callable[[], int]) -> int:
+    """Set up, wait for a signal to stop, and stop.
+
+    Args:
+        up: deploy/up. It leaves SIGTERM and SIGINT raising KeyboardInterrupt.
+        down: deploy/down.
+
+    Returns:
+        Exit status: 0 if everything ran and was stopped, else that of what failed.
+    """
+    try:
+        status = up()
+        if status == 0:
+            # What was printed last says how to log in.
+            sys.stdout.flush()
+            _wait_for_signal()
+    except KeyboardInterrupt:
+        status = 0
+    print("\nStopping ...", flush=True)
+    # Also after a failure: what was started must not be left to be killed.
+    return down() or status
+
+
+def _wait_for_signal() -> None:
+    while True:
+        signal.pause()
 
 
 def _up(wanted: argparse.Namespace) -> None:

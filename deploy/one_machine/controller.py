@@ -8,63 +8,35 @@ from pathlib import Path
 from deploy.common.command import run, succeeds
 from deploy.common.errors import CommandError, DeployError
 from deploy.common.files import ensure_file, ensure_folder, read_plain
-from deploy.one_machine import mariadb
 from deploy.one_machine.cluster import Cluster
 from deploy.one_machine.layout import (
     MARK,
-    ONE_MACHINE_DIR,
+    NAMESPACE,
     RUN_DIR,
     SLURM_DIR,
     SLURM_STATE_DIR,
 )
 from deploy.one_machine.network import HEAD_NAME, HOSTS_FILE
-from deploy.one_machine.pidfile import running
-from deploy.one_machine.process import Daemon, ensure_started, stop, wait_ready
 from deploy.one_machine.slurm import (
     render_cgroup_conf,
     render_gres_conf,
     render_slurm_conf,
     render_slurmdbd_conf,
 )
+from deploy.one_machine.supervisor import ensure_started, pid_of, stop, wait_ready
 
+SLURMDBD_CONF = SLURM_DIR / "slurmdbd.conf"
 CONFIGURATION = ("slurm.conf", "gres.conf", "cgroup.conf", "slurmdbd.conf")
 NVML_PLUGIN = "gpu_nvml.so"
 # The first start makes the tables: 10-13 s measured on 2 cores.
 START_TIMEOUT_S = 90
 
 # slurmctld runs only if the host's name is that of SlurmctldHost. A namespace of its own has
-# that name; the machine keeps its.
+# that name; the machine keeps its. What is mounted on the machine later shows up inside, and
+# nothing the other way round.
 IN_HEAD = (
-    "unshare",
-    "--uts",
-    "--mount",
-    # What is mounted on the machine later shows up inside, and nothing the other way round.
-    "--propagation",
-    "slave",
-    "/usr/bin/python3",
-    "-I",
-    f"{ONE_MACHINE_DIR}/namespace.py",
-    "--hostname",
-    HEAD_NAME,
-    "--bind",
-    str(HOSTS_FILE),
-    "/etc/hosts",
-    "--",
-)
-
-SLURMDBD = Daemon(
-    name="slurmdbd",
-    argv=(*IN_HEAD, "slurmdbd", "-D"),
-    # slurmdbd.conf has no key for MariaDB's socket.
-    environment={"MYSQL_UNIX_PORT": str(mariadb.SOCKET)},
-    writes_log=True,
-)
-SLURMCTLD = Daemon(
-    name="slurmctld",
-    argv=(*IN_HEAD, "slurmctld", "-D"),
-    writes_log=True,
-    # It saves its state before it ends.
-    stop_timeout_s=30,
+    f"unshare --uts --mount --propagation slave /usr/bin/python3 -I {NAMESPACE} "
+    f"--hostname {HEAD_NAME} --bind {HOSTS_FILE} /etc/hosts --"
 )
 
 
@@ -75,10 +47,8 @@ def ensure_configuration(cluster: Cluster) -> str:
     ensure_folder(RUN_DIR / "slurm", user="slurm")
     for name in CONFIGURATION:
         refuse_foreign(SLURM_DIR / name, "another Slurm cluster")
-    slurmdbd_conf = SLURM_DIR / "slurmdbd.conf"
-    if ensure_file(slurmdbd_conf, render_slurmdbd_conf(), mode=0o600, user="slurm"):
-        # It reads where to listen only when it starts, which a later step does.
-        stop(SLURMDBD)
+    # Read by slurmdbd when it starts, in a later step.
+    ensure_file(SLURMDBD_CONF, render_slurmdbd_conf(), mode=0o600, user="slurm")
     texts = {
         "slurm.conf": render_slurm_conf(cluster),
         "gres.conf": render_gres_conf(cluster, has_nvml=has_nvml()),
@@ -90,8 +60,8 @@ def ensure_configuration(cluster: Cluster) -> str:
         return "unchanged"
     if names_before != node_names(texts["slurm.conf"]):
         # Source: scontrol(1), reconfigure, Slurm 22.05: not for nodes that come or go.
-        stop(SLURMCTLD)
-    if running("slurmctld") is None:
+        stop("slurmctld")
+    if pid_of("slurmctld") is None:
         return f"written to {SLURM_DIR}"
     run(["scontrol", "reconfigure"])
     return f"{', '.join(changed)} changed and read again"
@@ -122,7 +92,7 @@ def refuse_foreign(path: Path, what: str) -> None:
 
 def ensure_slurmdbd() -> str:
     """Start slurmdbd and wait until it answers."""
-    started = ensure_started(SLURMDBD)
+    started = ensure_started("slurmdbd", read_at_start=[SLURMDBD_CONF], IN_HEAD=IN_HEAD)
     wait_ready("slurmdbd", is_slurmdbd_answering, timeout_s=START_TIMEOUT_S)
     return "started" if started else "runs"
 
@@ -134,9 +104,9 @@ def is_slurmdbd_answering() -> bool:
 
 def ensure_slurmctld(cluster: Cluster) -> str:
     """Start slurmctld; nodes that already run then read the configuration again."""
-    started = ensure_started(SLURMCTLD)
+    started = ensure_started("slurmctld", IN_HEAD=IN_HEAD)
     wait_ready("slurmctld", is_slurmctld_answering, timeout_s=START_TIMEOUT_S)
-    if started and any(running(host.name) for host in cluster.hosts):
+    if started and any(pid_of(host.name) for host in cluster.hosts):
         run(["scontrol", "reconfigure"])
     return "started" if started else "runs"
 

@@ -11,8 +11,8 @@ from deploy.common.errors import CommandError
 from deploy.common.files import ensure_file, ensure_folder, ensure_secret
 from deploy.one_machine import certificates
 from deploy.one_machine.certificates import ensure_certificates
-from deploy.one_machine.layout import LDAP_CA, MARK, SLAPD_DIR, STATE_DIR
-from deploy.one_machine.process import Daemon, ensure_started, stop, wait_ready
+from deploy.one_machine.layout import LDAP_CA, SLAPD_DIR, STATE_DIR, render
+from deploy.one_machine.supervisor import ensure_started, wait_ready
 from deploy.one_machine.users import DEMO_USERS, GROUP, GROUP_ID, User
 
 BASE = "dc=portal,dc=example"
@@ -23,98 +23,38 @@ READER = f"cn=reader,{BASE}"
 ADDRESS = "ldap://127.0.0.1:389"
 ACCOUNT = "openldap"
 CONFIG = SLAPD_DIR / "slapd.conf"
-DATA_DIR = SLAPD_DIR / "data"
 READER_PASSWORD_FILE = STATE_DIR / "ldap-reader-password"
 READER_PASSWORD_BYTES = 24
 SOCKET_ADDRESS = f"ldapi://{quote(f'{SLAPD_DIR}/ldapi', safe='')}"
 MODULES_DIR = Path("/usr/lib/ldap")
-# In this order: each uses attributes of those before it.
-SCHEMAS = ("core", "cosine", "nis", "inetorgperson")
 START_TIMEOUT_S = 20
 # ldapadd(1): the entry exists already; ldapwhoami(1): wrong password or no such entry.
 ALREADY_EXISTS = 68
 INVALID_CREDENTIALS = 49
 
-DAEMON = Daemon(
-    name="slapd",
-    argv=(
-        "slapd",
-        *("-f", str(CONFIG)),
-        *("-h", f"{ADDRESS}/ {SOCKET_ADDRESS}/"),
-        # With a debug level, even of nothing, slapd stays in the foreground.
-        *("-u", ACCOUNT, "-g", ACCOUNT, "-d", "none"),
-    ),
-)
-
 
 def render_slapd_conf() -> str:
-    """Return slapd.conf.
-
-    Source:
-        slapd.conf(5), slapd.access(5), OpenLDAP 2.5.
-    """
-    schemas = "\n".join(f"include /etc/ldap/schema/{name}.schema" for name in SCHEMAS)
-    # The kernel says over the local socket who asks: root needs no password.
-    root = "gidNumber=0+uidNumber=0,cn=peercred,cn=external,cn=auth"
-    return f"""\
-# {MARK}
-{schemas}
-modulepath {MODULES_DIR}
-moduleload back_mdb
-moduleload argon2
-TLSCACertificateFile {certificates.CA_CERTIFICATE}
-TLSCertificateFile {certificates.SERVER_CERTIFICATE}
-TLSCertificateKeyFile {certificates.SERVER_KEY}
-TLSVerifyClient never
-security simple_bind=128
-idletimeout 300
-database mdb
-suffix "{BASE}"
-rootdn "{root}"
-directory {DATA_DIR}
-maxsize 67108864
-index objectClass eq
-index uid,uidNumber,gidNumber,memberUid,cn eq
-access to attrs=userPassword
-    by dn.exact="{READER}" =sd
-    by anonymous auth
-    by * none
-access to *
-    by users read
-    by * none
-"""
+    """Return slapd.conf."""
+    return render(
+        "slapd.conf",
+        BASE=BASE,
+        READER=READER,
+        CA_CERTIFICATE=certificates.CA_CERTIFICATE,
+        SERVER_CERTIFICATE=certificates.SERVER_CERTIFICATE,
+        SERVER_KEY=certificates.SERVER_KEY,
+    )
 
 
 def render_entries() -> str:
     """Return the LDIF of the whole tree, without passwords."""
     members = "\n".join(f"memberUid: {user.name}" for user in DEMO_USERS)
-    tree = f"""\
-dn: {BASE}
-objectClass: dcObject
-objectClass: organization
-dc: portal
-o: Data Scientist Portal
-
-dn: {PEOPLE}
-objectClass: organizationalUnit
-ou: people
-
-dn: {GROUPS}
-objectClass: organizationalUnit
-ou: groups
-
-dn: {READER}
-objectClass: person
-cn: reader
-sn: reader
-
-dn: cn={GROUP},{GROUPS}
-objectClass: posixGroup
-cn: {GROUP}
-gidNumber: {GROUP_ID}
-{members}
-"""
-    return "\n".join([tree, *(_user_entry(user) for user in DEMO_USERS)])
+    named: dict[str, object] = {"BASE": BASE, "PEOPLE": PEOPLE, "GROUPS": GROUPS, "READER": READER}
+    named |= {"GROUP": GROUP, "GROUP_ID": GROUP_ID, "MEMBERS": members}
+    entries = [
+        render("user.ldif", NAME=user.name, USER_ID=user.user_id, HOME=user.home, **named)
+        for user in DEMO_USERS
+    ]
+    return render("tree.ldif", **named) + "".join(entries)
 
 
 def user_dn(user: User) -> str:
@@ -122,31 +62,18 @@ def user_dn(user: User) -> str:
     return f"uid={user.name},{PEOPLE}"
 
 
-def _user_entry(user: User) -> str:
-    return f"""\
-dn: {user_dn(user)}
-objectClass: inetOrgPerson
-objectClass: posixAccount
-uid: {user.name}
-cn: {user.name}
-sn: {user.name}
-gecos: Demo user {user.name}
-uidNumber: {user.user_id}
-gidNumber: {GROUP_ID}
-homeDirectory: {user.home}
-loginShell: /bin/bash
-"""
-
-
 def ensure_slapd() -> str:
     """Configure slapd, start it and add the tree."""
     ensure_folder(SLAPD_DIR, user=ACCOUNT)
-    ensure_folder(DATA_DIR, mode=0o700, user=ACCOUNT)
-    has_new_certificate = ensure_certificates(ACCOUNT)
-    if ensure_file(CONFIG, render_slapd_conf(), mode=0o640, group=ACCOUNT) or has_new_certificate:
-        # It reads both only when it starts.
-        stop(DAEMON)
-    started = ensure_started(DAEMON)
+    ensure_folder(SLAPD_DIR / "data", mode=0o700, user=ACCOUNT)
+    ensure_certificates(ACCOUNT)
+    ensure_file(CONFIG, render_slapd_conf(), mode=0o640, group=ACCOUNT)
+    started = ensure_started(
+        "slapd",
+        read_at_start=[CONFIG, certificates.SERVER_CERTIFICATE],
+        ADDRESS=ADDRESS,
+        SOCKET_ADDRESS=SOCKET_ADDRESS,
+    )
     wait_ready("slapd", is_answering, timeout_s=START_TIMEOUT_S)
     try:
         # With -c it continues after entries that exist already.

@@ -12,11 +12,13 @@ from pathlib import Path
 from deploy.common.command import CLEAN_ENVIRONMENT, run, succeeds
 from deploy.common.errors import CommandError, DeployError
 from deploy.one_machine.cluster import Node
-from deploy.one_machine.firewall import TABLE, render_table, switched_on
-from deploy.one_machine.network import BRIDGE, HEAD_ADDRESS, Host, namespace_path
-from deploy.one_machine.pidfile import running
+from deploy.one_machine.layout import render
+from deploy.one_machine.network import BRIDGE, HEAD_ADDRESS, NETWORK, Host, namespace_path
 from deploy.one_machine.resolver import machines_resolv_conf, name_servers
+from deploy.one_machine.supervisor import pid_of
 
+TABLE = "dsportal"
+_SWITCHED_ON = re.compile(r'comment "forwarding switched on: (\S+)"')
 LIST_TABLE = ("nft", "list", "table", "ip", TABLE)
 # What pip asks, unless pip.conf names another index. No such name is an answer, too; only silence
 # is none.
@@ -88,6 +90,42 @@ class Gateway:
         return f"through {uplink}" if has_changed else "unchanged"
 
 
+def render_table(uplink: str, name_servers: Sequence[str], *, is_switched_on: bool) -> str:
+    """Return the table in the words of nft(8), which replaces one of the same name.
+
+    Args:
+        uplink: Network device of this machine's default route.
+        name_servers: IPv4 addresses, at least one.
+        is_switched_on: deploy/up has made this machine forward what comes in there. It must not
+            become a router for its neighbours by that.
+    """
+    # What somebody has redirected on purpose, as a published port of a container, goes on.
+    of_neighbours = ("ct state established,related accept", "ct status dnat accept", "drop")
+    refusals = [f'iifname "{uplink}" {rule}' for rule in of_neighbours] if is_switched_on else []
+    return render(
+        "nftables.conf",
+        TABLE=TABLE,
+        BRIDGE=BRIDGE,
+        HEAD_ADDRESS=HEAD_ADDRESS,
+        NETWORK=NETWORK,
+        UPLINK=uplink,
+        NAME_SERVERS=", ".join(name_servers),
+        COMMENT=f'comment "forwarding switched on: {uplink}"' if is_switched_on else "",
+        OF_NEIGHBOURS="\n        ".join(refusals),
+    )
+
+
+def switched_on(table: str) -> str | None:
+    """Return the device whose forwarding deploy/up has switched on.
+
+    Args:
+        table: What nft(8) lists of the table; it is lost when forwarding is, with the machine's
+            or the container's network.
+    """
+    found = _SWITCHED_ON.search(table)
+    return found[1] if found else None
+
+
 def find_uplink() -> str:
     """Return the network device by which this machine reaches the internet."""
     try:
@@ -107,10 +145,10 @@ def parse_device(route: str) -> str:
 
 def finds_names(node: Node) -> bool:
     """Return whether a name server answers a node."""
-    record = running(node.host.name)
-    if record is None:
+    pid = pid_of(node.host.name)
+    if pid is None:
         return False
-    namespaces = (f"--target={record.pid}", "--net", "--mount")
+    namespaces = (f"--target={pid}", "--net", "--mount")
     argv = ["nsenter", *namespaces, "/usr/bin/python3", "-I", "-c", LOOK_UP]
     return succeeds(argv, timeout_s=LOOK_UP_TIMEOUT_S)
 

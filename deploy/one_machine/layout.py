@@ -1,11 +1,13 @@
-"""Paths of the one-machine portal."""
+"""Paths of the one-machine portal, and the plain files in which they stand."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from deploy.common.template import fill
+
 SOURCE_DIR = Path(__file__).resolve().parents[2]
-ONE_MACHINE_DIR = Path(__file__).resolve().parent
+TEMPLATES_DIR = Path(__file__).resolve().parent / "templates"
 
 PREFIX_DIR = Path("/opt/data-scientist-portal")
 SETTINGS_DIR = Path("/etc/data-scientist-portal")
@@ -25,6 +27,9 @@ MARIADB_DIR = STATE_DIR / "mariadb"
 SLAPD_DIR = STATE_DIR / "slapd"
 NODES_DIR = STATE_DIR / "nodes"
 ORIGINALS_DIR = STATE_DIR / "originals"
+SUPERVISOR_DIR = STATE_DIR / "supervisor"
+# The program that sets nodes up; not that of a checkout, which may move while they run.
+NAMESPACE = SUPERVISOR_DIR / "namespace.py"
 PASSWORD_FILE = STATE_DIR / "demo-password"
 
 PORTAL_TOML = SETTINGS_DIR / "portal.toml"
@@ -36,3 +41,9 @@ MARK = "Written by deploy/up of the Data Scientist Portal; deploy/down --purge r
 def log_path(name: str) -> Path:
     """Return the log of one part, such as "slurmctld"."""
     return LOG_DIR / f"{name}.log"
+
+
+def render(template: str, **values: object) -> str:
+    """Return a file of `templates` with the values that it names, and those of this module."""
+    places = {name: value for name, value in globals().items() if name.isupper()}
+    return fill(TEMPLATES_DIR / template, {**places, **values})

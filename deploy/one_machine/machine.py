@@ -14,7 +14,6 @@ from deploy.one_machine import (
     munge,
     name_service,
     node,
-    node_count,
     packages,
     portal,
     storage,
@@ -32,7 +31,6 @@ from deploy.one_machine.layout import (
     SETTINGS_DIR,
     STATE_DIR,
 )
-from deploy.one_machine.process import Daemon
 from deploy.one_machine.steps import Step
 
 FOLDERS = (SETTINGS_DIR, STATE_DIR, LOG_DIR, RUN_DIR, NODES_DIR, ORIGINALS_DIR)
@@ -77,7 +75,7 @@ def _cluster_steps(cluster: Cluster) -> list[Step]:
         Step(
             name="network",
             title="Network of the nodes",
-            do=lambda: node_count.ensure_network(cluster),
+            do=lambda: node.ensure_network(cluster),
         ),
         Step(name="munge", title="munge", do=munge.ensure_munge),
         Step(name="mariadb", title="MariaDB", do=mariadb.ensure_mariadb),
@@ -140,25 +138,13 @@ def ensure_homes() -> str:
     return ", ".join(sorted(outcomes)) or "unchanged"
 
 
-def daemons(cluster: Cluster) -> list[Daemon]:
-    """Return every daemon, in the order in which they are stopped.
+def daemons(cluster: Cluster) -> list[str]:
+    """Return the name of every daemon, in the order in which they are stopped.
 
     Returns:
         What uses something comes before what it uses. slurmctld comes before the nodes, so that it
         does not see them fail.
     """
-    nodes = [
-        node.node_daemon(part, has_simulated_gpus=cluster.has_simulated_gpus)
-        for part in cluster.nodes
-    ]
-    return [
-        portal.HUB,
-        portal.PROXY,
-        controller.SLURMCTLD,
-        *nodes,
-        controller.SLURMDBD,
-        mariadb.DAEMON,
-        munge.DAEMON,
-        name_service.DAEMON,
-        directory.DAEMON,
-    ]
+    nodes = [host.name for host in cluster.hosts]
+    first = ("hub", "proxy", "slurmctld")
+    return [*first, *nodes, "slurmdbd", "mariadb", "munge", "nslcd", "slapd"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from deploy.common.command import run, succeeds
 from deploy.common.files import ensure_folder
 from deploy.one_machine.layout import MARIADB_DIR
-from deploy.one_machine.process import Daemon, ensure_started, wait_ready
+from deploy.one_machine.supervisor import ensure_started, wait_ready
 
 SOCKET = MARIADB_DIR / "mariadb.sock"
 DATA_DIR = MARIADB_DIR / "data"
@@ -16,27 +16,6 @@ ACCOUNT = "slurm"
 AS_ACCOUNT = ("setpriv", f"--reuid={ACCOUNT}", f"--regid={ACCOUNT}", "--clear-groups")
 INSTALL_TIMEOUT_S = 300
 START_TIMEOUT_S = 60
-
-DAEMON = Daemon(
-    name="mariadb",
-    argv=(
-        "mariadbd",
-        # /etc/mysql is for a server of the machine's own.
-        "--no-defaults",
-        f"--datadir={DATA_DIR}",
-        f"--socket={SOCKET}",
-        f"--pid-file={MARIADB_DIR}/mariadbd.pid",
-        "--skip-networking",
-        # Slurm asks for these three, and for much larger sizes than a small machine has.
-        # Source: https://slurm.schedmd.com/accounting.html
-        "--innodb-buffer-pool-size=64M",
-        "--innodb-log-file-size=16M",
-        "--innodb-lock-wait-timeout=900",
-    ),
-    user=ACCOUNT,
-    # InnoDB writes out its changes before it ends.
-    stop_timeout_s=60,
-)
 
 
 def ensure_mariadb() -> str:
@@ -56,7 +35,7 @@ def ensure_mariadb() -> str:
             ],
             timeout_s=INSTALL_TIMEOUT_S,
         )
-    started = ensure_started(DAEMON)
+    started = ensure_started("mariadb")
     wait_ready("mariadb", is_answering, timeout_s=START_TIMEOUT_S)
     if is_new:
         return "database made"

@@ -6,13 +6,11 @@ machine's own /etc/nslcd.conf stays as it is.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
 import signal
 import socket
-from dataclasses import replace
 from pathlib import Path
 
 from deploy.common.command import succeeds
@@ -31,15 +29,12 @@ from deploy.one_machine.directory import (
     reader_password,
 )
 from deploy.one_machine.layout import (
-    LDAP_CA,
     MARK,
-    ONE_MACHINE_DIR,
     ORIGINALS_DIR,
     STATE_DIR,
-    log_path,
+    render,
 )
-from deploy.one_machine.pidfile import running
-from deploy.one_machine.process import Daemon, ensure_started, wait_ready
+from deploy.one_machine.supervisor import ensure_started, pid_of, tell, wait_ready
 from deploy.one_machine.users import DEMO_USERS, GROUP_ID
 
 NSSWITCH = Path("/etc/nsswitch.conf")
@@ -56,46 +51,17 @@ DATABASES = ("passwd", "group")
 
 
 def render_nslcd_conf(reader_password: str) -> str:
-    """Return nslcd.conf.
-
-    Timeouts are short, and groups of local accounts are not looked up in the directory, so that
-    root can work while LDAP does not answer.
-
-    Source:
-        nslcd.conf(5) 0.9.12.
-    """
-    return f"""\
-# {MARK}
-uid {ACCOUNT}
-gid {ACCOUNT}
-log {log_path("nslcd")} notice
-uri {ADDRESS}
-binddn {READER}
-bindpw {reader_password}
-base {BASE}
-base passwd {PEOPLE}
-base group {GROUPS}
-ssl start_tls
-tls_reqcert demand
-tls_cacertfile {LDAP_CA}
-bind_timelimit 2
-timelimit 3
-reconnect_sleeptime 1
-reconnect_retrytime 2
-nss_min_uid {GROUP_ID}
-nss_initgroups_ignoreusers ALLLOCAL
-"""
-
-
-DAEMON = Daemon(
-    name="nslcd",
-    argv=(
-        *("unshare", "--mount", "--propagation", "slave"),
-        *("/usr/bin/python3", "-I", f"{ONE_MACHINE_DIR}/namespace.py"),
-        *("--bind", str(NSLCD_CONF), "/etc/nslcd.conf"),
-        *("--", "nslcd", "--nofork"),
-    ),
-)
+    """Return nslcd.conf."""
+    return render(
+        "nslcd.conf",
+        ADDRESS=ADDRESS,
+        BASE=BASE,
+        PEOPLE=PEOPLE,
+        GROUPS=GROUPS,
+        READER=READER,
+        READER_PASSWORD=reader_password,
+        GROUP_ID=GROUP_ID,
+    )
 
 
 def with_ldap(nsswitch: str) -> str:
@@ -116,7 +82,7 @@ def without_ldap(nsswitch: str) -> str:
 
 def is_foreign() -> bool:
     """Return whether an nslcd that deploy/up did not start serves this machine."""
-    if running(DAEMON.name) is not None:
+    if pid_of("nslcd") is not None:
         return False
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(CONNECT_TIMEOUT_S)
@@ -148,9 +114,7 @@ def ensure_name_service() -> str:
     ensure_file(NSLCD_CONF, conf, mode=0o640, group=ACCOUNT)
     ensure_folder(RUN_DIR, user=ACCOUNT)
     ensure_file(MADE_HERE, f"{MARK}\n")
-    # Everybody can read what a daemon was started with.
-    fingerprint = hashlib.sha256(conf.encode()).hexdigest()
-    started = ensure_started(replace(DAEMON, fingerprint=fingerprint))
+    started = ensure_started("nslcd", read_at_start=[NSLCD_CONF], NSLCD_CONF=NSLCD_CONF)
     keep_original(NSSWITCH)
     has_changed = ensure_file(NSSWITCH, with_ldap(NSSWITCH.read_text()))
     wait_ready("nslcd", are_users_known, timeout_s=START_TIMEOUT_S)
@@ -165,9 +129,7 @@ def reconnect() -> None:
     Source:
         nslcd(8) 0.9.12, SIGUSR1.
     """
-    record = running(DAEMON.name)
-    if record is not None:
-        os.kill(record.pid, signal.SIGUSR1)
+    tell("nslcd", signal.SIGUSR1)
 
 
 def are_users_known() -> bool:

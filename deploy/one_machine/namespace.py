@@ -4,13 +4,14 @@ namespace.py [--hostname NAME] [--bind FROM TO]... [--node simulated:N|real] -- 
 
 Without --node the program replaces this process. With --node this process is process 1 of a compute
 node: it makes the node's own /proc, /tmp, /run and /dev, starts the program and then reaps ended
-processes. When process 1 is killed the kernel kills everything on the node, as in a power failure.
+processes. When process 1 ends the kernel kills everything on the node, as in a power failure.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import signal
 import socket
 import stat
 import subprocess
@@ -142,9 +143,11 @@ def main(argv: list[str]) -> NoReturn:
     if not wanted.node:
         for source, target in wanted.bind:
             mount("--bind", source, target)
-        # In place of this process, whose id is in the pid file.
+        # In place of this process, which supervisor knows.
         os.execvp(wanted.program[0], wanted.program)  # noqa: S606 (deploy/up's own words)
     make_node(wanted.node, wanted.bind)
+    # Process 1 gets no signal that it does not ask for.
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     subprocess.Popen(wanted.program, stdin=subprocess.DEVNULL, start_new_session=True)
     bury_the_dead()
 

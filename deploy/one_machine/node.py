@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
+from dataclasses import replace
 from pathlib import Path
 
 from deploy.common.command import run, wait_until
 from deploy.common.errors import CommandError
 from deploy.common.files import ensure_folder
-from deploy.one_machine.cluster import CGROUP_DIR, CONTROLLERS, Cluster, Node
-from deploy.one_machine.layout import NODES_DIR, ONE_MACHINE_DIR, log_path
-from deploy.one_machine.network import HOSTS_FILE
-from deploy.one_machine.pidfile import read_start_ticks, running
-from deploy.one_machine.process import Daemon, ensure_started
+from deploy.one_machine import network
+from deploy.one_machine.cluster import (
+    CGROUP_DIR,
+    CONTROLLERS,
+    DEFAULT_N_SIMULATED_NODES,
+    Cluster,
+    Node,
+    describe_cluster,
+)
+from deploy.one_machine.layout import NODES_DIR, log_path
+from deploy.one_machine.network import HOSTS_FILE, namespace_path
 from deploy.one_machine.resolver import NODES_RESOLV_CONF, RESOLV_CONF
+from deploy.one_machine.supervisor import NICE, ensure_started, forget, pid_of
 
 START_TIMEOUT_S = 60
 USABLE_STATES = frozenset({"idle", "mixed", "allocated", "completing"})
@@ -24,52 +31,33 @@ SLURMD_NAMES = frozenset({"slurmd", "slurmd-wlm"})
 NSLCD_RUN_DIR = Path("/run/nslcd")
 
 
-def node_daemon(node: Node, *, has_simulated_gpus: bool) -> Daemon:
-    """Return the daemon that is a node's process 1.
+def ensure_node(node: Node, *, has_simulated_gpus: bool) -> str:
+    """Start a node, or only its slurmd if the node runs.
 
-    Killing it is a power failure: nothing on the node outlives it.
+    The daemon is the node's process 1: killing it is a power failure, which nothing outlives.
     """
-    gpus = f"simulated:{len(node.gpus)}" if has_simulated_gpus else "real"
-    return Daemon(
-        name=node.host.name,
-        argv=(
-            "nsenter",
-            # Not 'ip netns exec', which would mount another /sys.
-            f"--net=/run/netns/{node.host.namespace}",
-            *("unshare", "--uts", "--mount", "--propagation", "slave"),
-            *("--pid", "--fork", "--kill-child"),
-            *("/usr/bin/python3", "-I", f"{ONE_MACHINE_DIR}/namespace.py"),
-            *("--hostname", node.host.name, "--node", gpus),
-            *("--bind", str(HOSTS_FILE), "/etc/hosts"),
-            *_own_resolv_conf(),
-            # The node's own /run hides nslcd's socket, by which users are looked up.
-            *("--bind", str(NSLCD_RUN_DIR), str(NSLCD_RUN_DIR)),
-            *("--", "slurmd", "-D"),
-        ),
-        is_parent=True,
-        writes_log=True,
-        stop_signal=signal.SIGKILL,
-    )
-
-
-def _own_resolv_conf() -> tuple[str, ...]:
+    name = node.host.name
+    ensure_folder(NODES_DIR / name)
+    # The node's own /run hides nslcd's socket, by which users are looked up.
+    binds = [(HOSTS_FILE, Path("/etc/hosts")), (NSLCD_RUN_DIR, NSLCD_RUN_DIR)]
     # Mounted on what a link leads to, which may be in /run, where the node has its own. Where this
     # machine has none it would be made in /etc, which the node shares.
-    if not RESOLV_CONF.exists():
-        return ()
-    return ("--bind", str(NODES_RESOLV_CONF), str(RESOLV_CONF.resolve()))
-
-
-def ensure_node(node: Node, *, has_simulated_gpus: bool) -> str:
-    """Start a node, or only its slurmd if the node runs."""
-    ensure_folder(NODES_DIR / node.host.name)
-    if ensure_started(node_daemon(node, has_simulated_gpus=has_simulated_gpus)):
+    if RESOLV_CONF.exists():
+        binds.append((NODES_RESOLV_CONF, RESOLV_CONF.resolve()))
+    if ensure_started(
+        name,
+        "node",
+        NICE=-NICE,
+        NETWORK_NAMESPACE=namespace_path(node.host),
+        GPUS=f"simulated:{len(node.gpus)}" if has_simulated_gpus else "real",
+        BINDS=" ".join(f"--bind {source} {target}" for source, target in binds),
+    ):
         return f"started, {node.host.address}"
-    record = running(node.host.name)
-    if record is not None and not has_slurmd(record.pid):
+    pid = pid_of(name)
+    if pid is not None and not has_slurmd(pid):
         # The node has power but no slurmd: its jobs live on while that is started again.
         namespaces = ("--net", "--uts", "--mount", "--pid")
-        run(["nsenter", f"--target={record.pid}", *namespaces, "slurmd"])
+        run(["nsenter", f"--target={pid}", *namespaces, "slurmd"])
         return "slurmd started again"
     return "runs"
 
@@ -86,10 +74,33 @@ def has_slurmd(init_pid: int) -> bool:
                 (folder / "comm").read_text().strip() in SLURMD_NAMES
                 and os.readlink(folder / "ns" / "pid") == namespace
                 # One that has ended is in the list until somebody has waited for it.
-                and read_start_ticks(int(folder.name)) is not None
+                and "\nState:\tZ" not in (folder / "status").read_text()
             ):
                 return True
     return False
+
+
+def running_cluster() -> Cluster:
+    """Return the cluster that deploy/up has set up last, for removing it.
+
+    Returns:
+        With all nodes that have an address, and at least the default number.
+    """
+    # At least the default, in case the hosts file is lost and its nodes are not.
+    return describe_cluster(max(DEFAULT_N_SIMULATED_NODES, len(network.known_names())))
+
+
+def ensure_network(cluster: Cluster) -> str:
+    """Remove surplus nodes, and create the network of the wanted ones."""
+    # Without a hosts file there is no network yet, and nothing is surplus.
+    surplus = running_cluster().nodes[len(cluster.nodes) :] if network.known_names() else ()
+    for part in surplus:
+        forget(part.host.name)
+        network.remove_host(part.host)
+    remove_cgroups(replace(cluster, nodes=surplus))
+    outcome = network.ensure_network(cluster.hosts)
+    names = ", ".join(part.host.name for part in surplus)
+    return f"{names} removed" if surplus else outcome
 
 
 def ensure_usable(cluster: Cluster) -> str:

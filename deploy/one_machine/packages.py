@@ -30,6 +30,7 @@ CLUSTER_PACKAGES = (
     "openssh-server",
     "openssl",
     "sudo",
+    "supervisor",
     "iproute2",
     "nftables",
     "python3-venv",
@@ -43,6 +44,7 @@ UNITS = {
     "munge": "munge",
     "slapd": "slapd",
     "nslcd": "nslcd",
+    "supervisor": "supervisor",
     "ssh": "openssh-server",
 }
 

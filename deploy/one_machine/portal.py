@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import secrets
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from deploy.common.accounts import ACCOUNT
@@ -26,25 +23,20 @@ from deploy.one_machine import directory
 from deploy.one_machine.cluster import Cluster
 from deploy.one_machine.layout import (
     HUB_STATE_DIR,
-    ISILON_DIR,
-    LDAP_CA,
-    MARK,
     PORTAL_TOML,
     PREFIX_DIR,
     STATE_DIR,
+    render,
 )
 from deploy.one_machine.network import HEAD_ADDRESS
-from deploy.one_machine.process import Daemon, ensure_started, wait_ready
 from deploy.one_machine.slurm import PARTITION
+from deploy.one_machine.supervisor import ensure_started, wait_ready
 from deploy.one_machine.users import DEMO_ADMINISTRATOR
 
-EXTENSION_HOURS = 2
-EXTENSION_TIMES = 3
 PUBLIC_PORT = 8000
 # To be tried from other machines, without TLS; deploy/up says so.
 PUBLIC_ADDRESS = "0.0.0.0"  # noqa: S104
 PROXY_API_PORT = 8001
-HUB_API_PORT = 8081
 HEALTH_URL = f"http://127.0.0.1:{PUBLIC_PORT}/hub/api/dsportal/health"
 HUB_TIMEOUT_S = 90
 HUB_ENVIRONMENT_DIR = PREFIX_DIR / "environments" / "hub"
@@ -54,93 +46,25 @@ COMMAND_PROGRAM = HUB_ENVIRONMENT_DIR / "bin" / "dsportal"
 SECRET_BYTES = 32
 # As deploy/up last wrote it, by which changes of the administrator's are seen.
 WRITTEN_SETTINGS = STATE_DIR / "portal.toml"
-# Pages have to come while the sessions on the same processor start.
-NICE = -10
-
-# The one program that users reach. It becomes the proxy, with the site's settings.
-PROXY = Daemon(
-    name="proxy",
-    user=ACCOUNT,
-    cwd=HUB_STATE_DIR,
-    argv=(
-        str(HUB_ENVIRONMENT_DIR / "bin" / "dsportal"),
-        *("run", "proxy", "--settings", str(PORTAL_TOML)),
-    ),
-    nice=NICE,
-)
-# It restarts without ending a session: the proxy and the jobs are not its children.
-HUB = Daemon(
-    name="hub",
-    user=ACCOUNT,
-    cwd=HUB_STATE_DIR,
-    argv=(
-        str(HUB_ENVIRONMENT_DIR / "bin" / "python"),
-        *("-m", "jupyterhub", "--config"),
-    ),
-    stop_timeout_s=30,
-    umask=0o077,
-    nice=NICE,
-)
 
 
 def render_settings(cluster: Cluster) -> str:
     """Return portal.toml for this machine."""
-    tables: Mapping[str, Mapping[str, object]] = {
-        "site": {
-            "name": "Data Scientist Portal",
-            "simulated_gpus": cluster.has_simulated_gpus,
-        },
-        "hub": {
-            "address": HEAD_ADDRESS,
-            "api_port": HUB_API_PORT,
-            "public_port": PUBLIC_PORT,
-            "public_address": PUBLIC_ADDRESS,
-            "proxy_api_url": f"http://127.0.0.1:{PROXY_API_PORT}",
-            "state_dir": str(HUB_STATE_DIR),
-            "admin_users": [DEMO_ADMINISTRATOR],
-        },
-        "login": {
-            "servers": [directory.ADDRESS],
-            "tls": "starttls",
-            "ca_certificates": str(LDAP_CA),
-            "user_dn_template": [f"uid={{username}},{directory.PEOPLE}"],
-            "reader_dn": directory.READER,
-            "account_filter": "(userPassword=*)",
-            "allow_all": True,
-        },
-        "resources": {
-            "cores_per_gpu": cluster.cores_per_gpu,
-            "memory_per_gpu_gib": cluster.memory_gib_per_gpu,
-        },
-        f"partitions.{PARTITION}": {},
-        "extension": {
-            "hours": EXTENSION_HOURS,
-            "most_times": EXTENSION_TIMES,
-        },
-        "storage": {
-            "isilon": str(ISILON_DIR),
-            "templates": str(PREFIX_DIR / "templates"),
-        },
-        "environments": {
-            "server": str(PREFIX_DIR / "environments" / "server"),
-            "tensorboard": str(PREFIX_DIR / "environments" / "tensorboard"),
-        },
-        # Sessions offer both once they are installed: deploy/up --with code-server --with netron.
-        "vscode": {"program": str(PREFIX_DIR / "code-server" / "bin" / "code-server")},
-        "tools.netron": {
-            "title": "Netron",
-            "command": [
-                str(PREFIX_DIR / "environments" / "netron" / "bin" / "netron"),
-                *("--host", "127.0.0.1", "--port", "{port}"),
-            ],
-        },
-    }
-    parts = [f"# {MARK}\n"]
-    for name, table in tables.items():
-        # A TOML basic string, number, boolean or list of them is written as JSON writes it.
-        lines = [f"{key} = {json.dumps(value)}\n" for key, value in table.items()]
-        parts.append(f"[{name}]\n{''.join(lines)}")
-    return "\n".join(parts)
+    return render(
+        "portal.toml",
+        HAS_SIMULATED_GPUS=str(cluster.has_simulated_gpus).lower(),
+        HEAD_ADDRESS=HEAD_ADDRESS,
+        PUBLIC_PORT=PUBLIC_PORT,
+        PUBLIC_ADDRESS=PUBLIC_ADDRESS,
+        PROXY_API_PORT=PROXY_API_PORT,
+        ADMINISTRATOR=DEMO_ADMINISTRATOR,
+        ADDRESS=directory.ADDRESS,
+        PEOPLE=directory.PEOPLE,
+        READER=directory.READER,
+        CORES_PER_GPU=cluster.cores_per_gpu,
+        GIB_PER_GPU=cluster.memory_gib_per_gpu,
+        PARTITION=PARTITION,
+    )
 
 
 def ensure_settings(cluster: Cluster) -> str:
@@ -177,8 +101,9 @@ def ensure_proxy() -> str:
         package / "hub" / "network" / "proxy.mjs",
         package / "site" / "commands" / "services.py",
     )
-    content = b"".join(path.read_bytes() for path in read_at_start)
-    was_started = ensure_started(replace(PROXY, fingerprint=hashlib.sha256(content).hexdigest()))
+    was_started = ensure_started(
+        "proxy", read_at_start=read_at_start, HUB_ENVIRONMENT_DIR=HUB_ENVIRONMENT_DIR
+    )
     # Any answer will do: without a hub it is an error page.
     wait_ready("proxy", lambda: _status(PUBLIC_PORT, "/") is not None, timeout_s=30)
     return "started" if was_started else "runs"
@@ -187,22 +112,21 @@ def ensure_proxy() -> str:
 def ensure_hub() -> str:
     """Start the hub unless it already runs with the installed package and settings."""
     package_dir = _hub_package_dir()
-    path = f"{HUB_ENVIRONMENT_DIR}/bin:{CLEAN_ENVIRONMENT['PATH']}"
-    hub = replace(
-        HUB,
-        argv=(*HUB.argv, str(package_dir / "portal" / "hub" / "jupyterhub_config.py")),
-        environment={
-            "PATH": path,
-            "PORTAL_TOML": str(PORTAL_TOML),
-            # Not in portal.toml, which everybody may read.
-            "LDAP_READER_PASSWORD": directory.reader_password(),
-            "JUPYTERHUB_CRYPT_KEY": ensure_secret(
-                HUB_STATE_DIR / "crypt-key", secrets.token_hex(SECRET_BYTES), user=ACCOUNT
-            ),
-        },
-        fingerprint=_fingerprint(package_dir),
+    was_started = ensure_started(
+        "hub",
+        # pip writes RECORD at each install: a new package restarts the hub, new settings too.
+        read_at_start=[
+            PORTAL_TOML,
+            *package_dir.glob("data_scientist_portal-*.dist-info/RECORD"),
+        ],
+        HUB_ENVIRONMENT_DIR=HUB_ENVIRONMENT_DIR,
+        PACKAGE_DIR=package_dir,
+        PATH=CLEAN_ENVIRONMENT["PATH"],
+        READER_PASSWORD=directory.reader_password(),
+        CRYPT_KEY=ensure_secret(
+            HUB_STATE_DIR / "crypt-key", secrets.token_hex(SECRET_BYTES), user=ACCOUNT
+        ),
     )
-    was_started = ensure_started(hub)
     wait_ready("hub", is_hub_answering, timeout_s=HUB_TIMEOUT_S)
     return "started" if was_started else "runs"
 
@@ -228,12 +152,6 @@ def _hub_package_dir() -> Path:
         f"There is no environment for the hub in {HUB_ENVIRONMENT_DIR}.",
         next_step="Run deploy/up without --only, which builds it.",
     )
-
-
-def _fingerprint(package_dir: Path) -> str:
-    # pip writes RECORD at each install: a new package restarts the hub, new settings too.
-    read_at_start = [PORTAL_TOML, *package_dir.glob("data_scientist_portal-*.dist-info/RECORD")]
-    return " ".join(str(path.stat().st_mtime_ns) for path in read_at_start)
 
 
 def _status(port: int, path: str) -> int | None:

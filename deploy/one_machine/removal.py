@@ -19,7 +19,6 @@ from deploy.one_machine import (
     node,
     packages,
     portal,
-    process,
     storage,
     users,
 )
@@ -34,9 +33,8 @@ from deploy.one_machine.layout import (
     STATE_DIR,
 )
 from deploy.one_machine.machine import daemons
-from deploy.one_machine.pidfile import running
-from deploy.one_machine.process import Daemon
 from deploy.one_machine.steps import Step
+from deploy.one_machine.supervisor import pid_of, shut_down, stop
 
 JOBS_END_TIMEOUT_S = 20
 
@@ -45,7 +43,8 @@ def steps_down(cluster: Cluster) -> list[Step]:
     """Return all steps of deploy/down without --purge, in order."""
     return [
         Step(name="jobs", title="Jobs", do=cancel_jobs),
-        *(_stop_step(daemon) for daemon in daemons(cluster)),
+        *(_stop_step(name) for name in daemons(cluster)),
+        Step(name="supervisor", title="Stop supervisor", do=_removing(shut_down)),
         Step(
             name="network",
             title="Network of the nodes",
@@ -88,7 +87,7 @@ def remove_network(cluster: Cluster) -> None:
 
 def cancel_jobs() -> str:
     """Cancel every job, so that accounting shows them cancelled and not failed."""
-    if running(controller.SLURMCTLD.name) is None:
+    if pid_of("slurmctld") is None:
         return "Slurm does not run"
     try:
         jobs = run(["squeue", "-h", "-o", "%A"]).split()
@@ -127,11 +126,11 @@ def remove_folders(folders: Sequence[Path]) -> None:
             path.unlink()
 
 
-def _stop_step(daemon: Daemon) -> Step:
+def _stop_step(name: str) -> Step:
     def do() -> str:
-        return "stopped" if process.stop(daemon) else "did not run"
+        return "stopped" if stop(name) else "did not run"
 
-    return Step(name=daemon.name, title=f"Stop {daemon.name}", do=do)
+    return Step(name=name, title=f"Stop {name}", do=do)
 
 
 def _removing(do: Callable[[], None]) -> Callable[[], str]:

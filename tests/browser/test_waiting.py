@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from deploy.one_machine.pidfile import running
+from deploy.one_machine.supervisor import pid_of
 from dsportal.diagnosis import Situation, explain_end, explain_waiting
 from dsportal.slurm.states import JobState
 from tests.browser.axe import expect_accessible
@@ -231,10 +231,10 @@ def test_the_page_says_that_slurm_is_silent_and_goes_on_when_it_answers(
     start(page)
     expect_queued(page)
     (job,) = sessions_of(USER)
-    slurmctld = running("slurmctld")
+    slurmctld = pid_of("slurmctld")
     assert slurmctld is not None
 
-    os.kill(slurmctld.pid, signal.SIGSTOP)
+    os.kill(slurmctld, signal.SIGSTOP)
     try:
         queued = page.locator(step("queued"))
         expect(queued).to_contain_text("Slurm is not responding", timeout=60_000)
@@ -244,7 +244,7 @@ def test_the_page_says_that_slurm_is_silent_and_goes_on_when_it_answers(
         expect_accessible(page)
         picture(page, "waiting-without-slurm")
     finally:
-        os.kill(slurmctld.pid, signal.SIGCONT)
+        os.kill(slurmctld, signal.SIGCONT)
 
     expect(queued).not_to_contain_text("not responding", timeout=60_000)
     expect(page.locator("#waiting-facts")).not_to_contain_text("last responded")

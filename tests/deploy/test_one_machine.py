@@ -14,6 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from deploy.one_machine.machine import daemons
+from deploy.one_machine.node import running_cluster
+from deploy.one_machine.supervisor import pid_of
 from tests.support.eventually import eventually
 from tests.support.portal_client import demo_password
 
@@ -21,7 +24,6 @@ pytestmark = pytest.mark.cluster
 
 CHECKOUT = Path(__file__).parents[2]
 SETTINGS = Path("/etc/data-scientist-portal/portal.toml")
-RUN_DIR = Path("/run/data-scientist-portal")
 STATE_DIR = Path("/var/lib/data-scientist-portal")
 LOG_DIR = Path("/var/log/data-scientist-portal")
 ADDRESSES = {"node01": "10.77.0.11", "node02": "10.77.0.12"}
@@ -244,8 +246,7 @@ def test_the_hub_may_run_the_launcher_of_a_user() -> None:
 
 def test_the_accounts_of_hub_and_proxy_have_no_rights() -> None:
     for part in ("hub", "proxy"):
-        pid = int(Path(f"/run/data-scientist-portal/{part}.pid").read_text().split()[0])
-        assert os.stat(f"/proc/{pid}").st_uid == pwd.getpwnam("dsportal").pw_uid
+        assert os.stat(f"/proc/{pid_of(part)}").st_uid == pwd.getpwnam("dsportal").pw_uid
 
 
 def test_root_runs_the_administrators_command_by_its_name() -> None:
@@ -278,8 +279,8 @@ def test_tests_begin_without_what_a_killed_run_has_left() -> None:
     eventually(lambda: not run("squeue", "--noheader").stdout, timeout_s=60)
 
 
-def pid_files() -> dict[str, str]:
-    return {path.name: path.read_text() for path in RUN_DIR.glob("*.pid")}
+def pids() -> dict[str, int | None]:
+    return {name: pid_of(name) for name in daemons(running_cluster())}
 
 
 def test_setting_up_again_changes_nothing_and_is_quick() -> None:
@@ -287,14 +288,15 @@ def test_setting_up_again_changes_nothing_and_is_quick() -> None:
     # What has changed in the checkout since the last time is installed now, not below.
     assert run(up, timeout_s=300).returncode == 0
     configuration = [Path("/etc/slurm/slurm.conf"), SETTINGS, Path("/etc/nsswitch.conf")]
-    before = pid_files(), [path.stat().st_mtime_ns for path in configuration]
+    before = pids(), [path.stat().st_mtime_ns for path in configuration]
 
     started = time.monotonic()
     done = run(up, timeout_s=60)
     took_s = time.monotonic() - started
 
     assert done.returncode == 0
-    assert (pid_files(), [path.stat().st_mtime_ns for path in configuration]) == before
+    assert None not in before[0].values()
+    assert (pids(), [path.stat().st_mtime_ns for path in configuration]) == before
     assert took_s < 30
     assert "http://127.0.0.1:8000" in done.stdout
     assert "Sessions  are refused" not in done.stdout

@@ -8,7 +8,7 @@ import time
 import pytest
 import requests
 
-from deploy.one_machine.pidfile import running
+from deploy.one_machine.supervisor import pid_of
 from tests.support import parts
 from tests.support.eventually import eventually
 from tests.support.portal_client import ADDRESS, PortalClient, sessions_of
@@ -71,14 +71,14 @@ def test_a_proxy_that_was_killed_leads_to_the_sessions_again_without_the_hub_bei
     grace.login()
     token = grace.token()
     grace.rest("POST", "/users/grace/server", token, json={"gpus": 1}).raise_for_status()
-    hub_before = running("hub")
+    hub_before = pid_of("hub")
     try:
         eventually(answers_of_session, timeout_s=120)
         parts.kill("proxy")
         parts.start("proxy")
         # JupyterHub itself looks every five minutes.
         eventually(answers_of_session, timeout_s=30)
-        assert running("hub") == hub_before
+        assert pid_of("hub") == hub_before
     finally:
         grace.rest("DELETE", "/users/grace/server", token)
         eventually(lambda: sessions_of("grace") == [], timeout_s=60)

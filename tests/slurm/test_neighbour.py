@@ -12,7 +12,7 @@ import pytest
 import requests
 
 from deploy.one_machine.layout import HUB_STATE_DIR, log_path
-from deploy.one_machine.pidfile import running
+from deploy.one_machine.supervisor import pid_of
 from tests.support import parts
 from tests.support.eventually import eventually
 from tests.support.portal_client import ADDRESS, PortalClient, sessions_of
@@ -169,9 +169,9 @@ def test_a_neighbour_who_takes_an_ended_sessions_port_gets_and_serves_nothing_wi
 
 
 def node_pid(node: str) -> int:
-    record = running(node)
-    assert record is not None
-    return record.pid
+    pid = pid_of(node)
+    assert pid is not None
+    return pid
 
 
 def keep_asking(

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from deploy.one_machine.layout import SLURM_DIR, SLURM_STATE_DIR
-from deploy.one_machine.pidfile import running
+from deploy.one_machine.supervisor import pid_of
 from tests.support.eventually import eventually
 from tests.support.put_back import kept, put_back
 
@@ -44,7 +44,7 @@ def stopped(part: str) -> Iterator[None]:
 def kill(part: str) -> None:
     """End one part as a crash does; of a node, as a loss of power does."""
     os.kill(_pid(part), signal.SIGKILL)
-    eventually(lambda: running(part) is None, timeout_s=10)
+    eventually(lambda: pid_of(part) is None, timeout_s=10)
 
 
 def wait_until_saved(job_id: int) -> None:
@@ -142,10 +142,10 @@ def _copy_owned(source: Path, target: Path) -> None:
 
 
 def _pid(part: str) -> int:
-    record = running(part)
-    if record is None:
+    pid = pid_of(part)
+    if pid is None:
         raise RuntimeError(f"{part} does not run")
-    return record.pid
+    return pid
 
 
 def _deploy(program: str, part: str) -> None:

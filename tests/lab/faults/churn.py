@@ -12,8 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from deploy.one_machine import supervisor
 from deploy.one_machine.layout import HUB_STATE_DIR
-from deploy.one_machine.pidfile import running
+from deploy.one_machine import supervisor
 from tests.lab.faults.bring_up import RUNNING
 from tests.lab.faults.fault import let_pass
 from tests.lab.faults.member import Member
@@ -66,10 +67,10 @@ def read_usage() -> Usage:
 
 def pid_of(part: str) -> int:
     """Return the process of a part that runs."""
-    record = running(part)
-    if record is None:
+    pid = supervisor.pid_of(part)
+    if pid is None:
         raise RuntimeError(f"{part} does not run")
-    return record.pid
+    return pid
 
 
 def memory_mib(pid: int) -> int:

@@ -38,7 +38,7 @@ def nslcd_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path.mkdir()
     monkeypatch.setattr(name_service, "RUN_DIR", path)
     monkeypatch.setattr(name_service, "MADE_HERE", path / name_service.MADE_HERE.name)
-    monkeypatch.setattr(name_service, "running", lambda name: None)
+    monkeypatch.setattr(name_service, "pid_of", lambda name: None)
     return path
 
 
@@ -127,7 +127,7 @@ def test_a_machine_with_an_nslcd_of_its_own_is_refused(nslcd_dir: Path) -> None:
 
 @pytest.mark.usefixtures("listener")
 def test_our_own_nslcd_is_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(name_service, "running", lambda name: name)
+    monkeypatch.setattr(name_service, "pid_of", lambda name: 1)
 
     name_service.refuse_foreign_nslcd()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.one_machine.cluster import has_cgroups, parse_memory_mib
+from deploy.one_machine.cluster import Cluster, has_cgroups, parse_memory_mib
 from deploy.one_machine.gpus import Gpu
 from deploy.one_machine.node import parse_usable
 from deploy.one_machine.slurm import (
@@ -18,23 +18,56 @@ from deploy.one_machine.slurm import (
 )
 from tests.unit.deploy.one_machine.clusters import REAL, SIMULATED
 
-GOLDEN_DIR = Path(__file__).parent / "golden"
+
+def values(text: str) -> dict[str, str]:
+    """Return the lines of a configuration file by their keys."""
+    lines = [line.partition("=") for line in text.splitlines() if line and line[0] != "#"]
+    return {key: value for key, _, value in lines}
 
 
 @pytest.mark.parametrize(
-    ("name", "text"),
+    ("cluster", "tracking", "node"),
     [
-        ("simulated/slurm.conf", render_slurm_conf(SIMULATED)),
-        ("simulated/gres.conf", render_gres_conf(SIMULATED)),
-        ("simulated/cgroup.conf", render_cgroup_conf(SIMULATED)),
-        ("simulated/slurmdbd.conf", render_slurmdbd_conf()),
-        ("real/slurm.conf", render_slurm_conf(REAL)),
-        ("real/gres.conf", render_gres_conf(REAL)),
-        ("real/cgroup.conf", render_cgroup_conf(REAL)),
+        (
+            SIMULATED,
+            ("proctrack/cgroup", "task/cgroup", "jobacct_gather/cgroup", "yes"),
+            "node02 NodeHostname=node02 NodeAddr=10.77.0.12 CPUs=40 Boards=1 SocketsPerBoard=2 "
+            "CoresPerSocket=20 ThreadsPerCore=1 RealMemory=384000 Gres=gpu:v100:4 State=UNKNOWN",
+        ),
+        (
+            REAL,
+            ("proctrack/linuxproc", "task/none", "jobacct_gather/linux", "no"),
+            # An odd number of cores has one socket.
+            "node01 NodeHostname=node01 NodeAddr=10.77.0.11 CPUs=15 Boards=1 SocketsPerBoard=1 "
+            "CoresPerSocket=15 ThreadsPerCore=1 RealMemory=117964 Gres=gpu:h200:2 State=UNKNOWN",
+        ),
     ],
+    ids=["simulated", "real"],
 )
-def test_the_configuration_is_the_one_that_was_tried(name: str, text: str) -> None:
-    assert text == (GOLDEN_DIR / name).read_text()
+def test_slurm_is_told_what_this_machine_has(
+    cluster: Cluster, tracking: tuple[str, ...], node: str
+) -> None:
+    slurm, cgroup = values(render_slurm_conf(cluster)), values(render_cgroup_conf(cluster))
+    of_slurm = ("ProctrackType", "TaskPlugin", "JobAcctGatherType")
+
+    assert (*(slurm[key] for key in of_slurm), cgroup["ConstrainDevices"]) == tracking
+    assert slurm["NodeName"] == node
+    assert slurm["SlurmctldHost"] == "dsphead(10.77.0.1)"
+
+
+def test_each_gpu_has_its_device() -> None:
+    assert render_gres_conf(REAL).splitlines()[1:] == [
+        "NodeName=node01 Name=gpu Type=h200 File=/dev/nvidia0",
+        "NodeName=node01 Name=gpu Type=h200 File=/dev/nvidia1",
+    ]
+
+
+def test_only_nodes_reach_the_accounting_which_needs_no_password() -> None:
+    dbd = values(render_slurmdbd_conf())
+
+    assert dbd["DbdAddr"] == "10.77.0.1"
+    assert dbd["CommunicationParameters"] == "NoInAddrAny"
+    assert "StoragePass" not in dbd
 
 
 def test_real_gpus_are_detected_where_slurm_can() -> None:

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from deploy.one_machine import cli, foreground
+from deploy.one_machine import cli
 
 CHECKOUT = Path(__file__).parents[4]
 PROGRAM = """
 import signal
-from deploy.one_machine.foreground import stay
+from deploy.one_machine.cli import stay
 
 def up():
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -44,7 +44,7 @@ def test_it_stays_until_it_is_told_to_stop_and_then_stops_the_portal(number):
 
 @pytest.mark.parametrize(("up", "down", "expected"), [(1, 0, 1), (130, 0, 130), (1, 2, 2)])
 def test_what_could_not_be_set_up_is_stopped_at_once_and_is_a_failure(up, down, expected):
-    assert foreground.stay(lambda: up, lambda: down) == expected
+    assert cli.stay(lambda: up, lambda: down) == expected
 
 
 def test_a_part_alone_does_not_stay(capsys):

@@ -1,0 +1,18 @@
+"""Plain files with names between "@", such as @LOG_DIR@, in place of what only the code knows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+_NAME = re.compile(r"@([A-Z][A-Z_]*)@")
+
+
+def fill(template: Path, values: Mapping[str, object]) -> str:
+    """Return a template with a value in place of each name.
+
+    Raises:
+        KeyError: If the template has a name without a value.
+    """
+    return _NAME.sub(lambda name: str(values[name[1]]), template.read_text(encoding="utf-8"))
