@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.site.installer.texts import NGINX
+from deploy.site.installer.texts import text_of
 from tests.hub.private_slapd import Authority, free_port
 from tests.support.eventually import eventually
 
@@ -60,7 +60,7 @@ class FrontEnd:
 
     def site(self, public_port: int, certificate: Path, key: Path) -> str:
         """Return the example with the values that an administrator sets, and with free ports."""
-        text = NGINX
+        text = text_of("nginx.conf")
         for pattern, value in (
             (r"^ +server_name .*$", "server_name localhost;"),
             (r"^ +ssl_certificate .*$", f"ssl_certificate {certificate};"),

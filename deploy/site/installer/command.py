@@ -16,7 +16,6 @@ from deploy.common.files import read_plain
 from deploy.environments.builder import cuda
 from deploy.environments.builder.flavour import Flavour
 from deploy.environments.builder.package_sources import package_sources
-from deploy.site.installer.advice import next_steps
 from deploy.site.installer.environments import left_out_kernels, list_environments
 from deploy.site.installer.pieces import (
     Account,
@@ -31,14 +30,13 @@ from deploy.site.installer.pieces import (
 from deploy.site.installer.requirements import COMMAND, python_for, refuse_lacks
 from deploy.site.installer.site import MARK, Site
 from deploy.site.installer.texts import (
-    JUPYTERHUB_CONFIG,
-    LOGROTATE,
-    NGINX,
+    LOGS,
     first_secrets,
     first_settings,
-    slurm_variables,
+    next_steps,
+    render_units,
+    text_of,
 )
-from deploy.site.installer.units import LOGS, render_units
 from spawner.account_names import objection
 
 SOURCE_DIR = Path(__file__).resolve().parents[3]
@@ -208,7 +206,7 @@ def list_pieces(site: Site) -> list[Piece]:
         variables=site.slurm_variables if site.slurm_conf else None,
     )
     # Before the rules of sudo that name it.
-    told = [File(path=site.slurm_variables, text=slurm_variables(site.slurm_conf))]
+    told = [File(path=site.slurm_variables, text=text_of("slurm.env", SLURM_CONF=site.slurm_conf))]
     return [
         UsersGroup(name=site.users_group),
         Account(name=site.account, home=site.state_dir),
@@ -223,7 +221,9 @@ def list_pieces(site: Site) -> list[Piece]:
         # The site can edit its settings while environments are built.
         File(path=site.settings_dir / "portal.toml", text=first_settings(site), is_sites=True),
         File(
-            path=site.settings_dir / "jupyterhub_config.py", text=JUPYTERHUB_CONFIG, is_sites=True
+            path=site.settings_dir / "jupyterhub_config.py",
+            text=text_of("jupyterhub_config"),
+            is_sites=True,
         ),
         File(
             path=site.settings_dir / "secrets.env", text=first_secrets(), mode=0o600, is_sites=True
@@ -249,9 +249,9 @@ def list_pieces(site: Site) -> list[Piece]:
             File(path=site.units_dir / name, text=text, after=_reload_units)
             for name, text in render_units(site.account).items()
         ),
-        File(path=site.path("/etc/logrotate.d/data-scientist-portal"), text=LOGROTATE),
+        File(path=site.path("/etc/logrotate.d/data-scientist-portal"), text=text_of("logrotate")),
         Folder(path=site.prefix / site.version / "share"),
-        File(path=site.prefix / site.version / "share/nginx.conf", text=NGINX),
+        File(path=site.prefix / site.version / "share/nginx.conf", text=text_of("nginx.conf")),
         # 'dsportal check' does not miss these.
         File(path=site.prefix / site.version / "share/left-out", text=left_out_kernels(site)),
     ]

@@ -1,4 +1,4 @@
-"""Files of an installation other than units: configuration, log rotation, TLS front end."""
+"""The files of an installation, and what is left to the site when they are written."""
 
 from __future__ import annotations
 
@@ -7,97 +7,24 @@ import secrets
 from pathlib import Path
 
 from deploy.common.errors import DeployError
+from deploy.common.template import fill
 from deploy.site.installer.site import MARK, Site
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "portal.example.toml"
 
-JUPYTERHUB_CONFIG = '''"""JupyterHub's configuration; the settings are in portal.toml beside it."""
+TEMPLATES = Path(__file__).resolve().parent / "templates"
+# Those of the services. systemd makes a missing one readable for everybody.
+LOGS = ("proxy.log", "hub.log", "culler.log")
 
-from pathlib import Path
 
-from portal.hub.apply import apply_settings
-from portal.hub.settings.loader import load_settings
+def text_of(template: str, **values: object) -> str:
+    """Return a file of `templates`."""
+    return fill(TEMPLATES / template, {"MARK": MARK, **values})
 
-c = get_config()
-apply_settings(c, load_settings(Path("/etc/data-scientist-portal/portal.toml")))
 
-# Any option of JupyterHub and of the spawner can follow, for instance:
-# c.SlurmGPUSpawner.req_options = "--constraint=v100"
-'''
-
-# copytruncate, because the services keep their logs open.
-LOGROTATE = f"""# {MARK}
-/var/log/data-scientist-portal/*.log {{
-    weekly
-    maxsize 100M
-    rotate 8
-    create 0600 root root
-    compress
-    delaycompress
-    missingok
-    notifempty
-    copytruncate
-}}
-"""
-
-NGINX = f"""# {MARK}
-# An example: set server_name and the certificate, then link it into sites-enabled.
-map $http_upgrade $connection_upgrade {{
-    default upgrade;
-    ''      close;
-}}
-
-server {{
-    listen 443 ssl;
-    server_name portal.example.com;
-    ssl_certificate     /etc/ssl/certs/portal.pem;
-    ssl_certificate_key /etc/ssl/private/portal.key;
-    ssl_protocols TLSv1.2 TLSv1.3;
-    # Browsers then ask for https themselves, for a year.
-    add_header Strict-Transport-Security "max-age=31536000" always;
-
-    # As long as the portal takes them; other services of the domain may have set many cookies.
-    large_client_header_buffers 4 64k;
-    # Notebooks are saved in one piece; kernels and terminals keep their connections for hours.
-    client_max_body_size 512m;
-    proxy_read_timeout 1d;
-    proxy_send_timeout 1d;
-    proxy_buffering off;
-
-    proxy_http_version 1.1;
-    # With the port: pages and websockets of another address than the browser's are refused.
-    proxy_set_header Host $http_host;
-    proxy_set_header Upgrade $http_upgrade;
-    proxy_set_header Connection $connection_upgrade;
-    # What a browser sends under these names is dropped: who it is, is seen here.
-    proxy_set_header X-Forwarded-For $remote_addr;
-    proxy_set_header X-Forwarded-Host $host;
-    proxy_set_header X-Forwarded-Port $server_port;
-    proxy_set_header X-Forwarded-Proto https;
-    proxy_set_header X-Real-IP $remote_addr;
-    proxy_set_header X-Scheme https;
-    proxy_set_header Forwarded "";
-
-    location / {{
-        # Else each piece of an upload would first be a file on this host.
-        proxy_request_buffering off;
-        proxy_pass http://127.0.0.1:8000;
-    }}
-
-    # The hub takes forms, no files. With base_url of [hub] it is below that: /jupyter/hub/.
-    location /hub/ {{
-        client_max_body_size 1m;
-        proxy_pass http://127.0.0.1:8000;
-    }}
-}}
-
-server {{
-    listen 80;
-    server_name portal.example.com;
-    # If TLS is on another port than 443: https://$host:8443$request_uri
-    return 301 https://$host$request_uri;
-}}
-"""
+def render_units(account: str) -> dict[str, str]:
+    """Return the text of each systemd unit, by file name."""
+    return {path.name: text_of(path.name, ACCOUNT=account) for path in TEMPLATES.glob("dsportal-*")}
 
 
 def first_settings(site: Site) -> str:
@@ -120,15 +47,54 @@ def first_settings(site: Site) -> str:
     return re.sub(r"^(# (\w+) = .*\n)(?=\2 = )", r"\1# ", text, flags=re.M)
 
 
-def slurm_variables(slurm_conf: Path | None) -> str:
-    """Return the file of variables that systemd and sudo set for Slurm's programs.
-
-    Source:
-        systemd.exec(5), EnvironmentFile; sudoers(5) 1.9.13, env_file.
-    """
-    return f"# {MARK}\nSLURM_CONF={slurm_conf}\n"
-
-
 def first_secrets() -> str:
     """Return a new secret of the hub, as systemd reads it."""
     return f"JUPYTERHUB_CRYPT_KEY={secrets.token_hex(32)}\n"
+
+
+def next_steps(site: Site, *, is_new: bool, n_changed: int) -> str:
+    """Return the steps that are left to the site, as text for the terminal.
+
+    Args:
+        site: The installation.
+        is_new: Whether no version was in use before.
+        n_changed: How much this run has changed.
+    """
+    check = "Check the site:  dsportal check --user NAME"
+    if not is_new and (site.prefix / "current").readlink() == Path(site.version):
+        restart = "Let the portal use it:  systemctl restart dsportal-proxy dsportal-hub"
+        running = [restart + " dsportal-culler", "Running sessions continue."]
+        return "\n".join(["", *(running if n_changed else []), check])
+    settings = site.settings_dir
+    first = [
+        f"1. Edit {settings}/portal.toml: address, [login],"
+        " [partitions.NAME]. It admits nobody yet.",
+        "   Then: dsportal config check",
+        "2. Start:  systemctl enable --now dsportal-proxy dsportal-hub dsportal-culler"
+        " dsportal-backup.timer",
+    ]
+    again = [
+        f"1. Use this version:  dsportal switch {site.version}",
+        "2. Running sessions continue, with the version that started them.",
+    ]
+    return "\n".join(
+        [
+            "",
+            "What is left to you:",
+            *(first if is_new else again),
+            f"3. {check}",
+            "",
+            "Only if 'dsportal check' asks for it:",
+            "* slurm.conf, AccountingStorageTRES=gres/gpu: without it Slurm does not record GPUs,",
+            "  and the home page shows no GPU hours.",
+            f"* sacctmgr add user {site.account} account=root adminlevel=operator: only if",
+            "  PrivateData hides jobs or nodes; the hub follows all sessions with one squeue.",
+            # port_min and api_port by default; from 32768 on it is Linux that gives out the ports.
+            "* firewall of the nodes: TCP 30000 to 32767 from this host, where sessions listen,",
+            "  and 32768 to 60999, where one listens if users' programs hold all of these;",
+            "  firewall of this host: TCP 8081 from the nodes, where sessions call the hub.",
+            "* TLS: "
+            + str(site.prefix / site.version / "share/nginx.conf")
+            + " is an example for nginx.",
+        ]
+    )

@@ -17,7 +17,6 @@ from deploy.environments.builder.flavour import Flavour
 from deploy.environments.builder.interpreter import keep_python
 from deploy.environments.builder.package_sources import SETTING, package_sources
 from deploy.environments.builder.plan import PYTHON
-from deploy.site.installer.advice import next_steps
 from deploy.site.installer.command import (
     choose_slurm_conf,
     list_pieces,
@@ -39,13 +38,12 @@ from deploy.site.installer.pieces import (
 from deploy.site.installer.requirements import python_for
 from deploy.site.installer.site import MARK, Site
 from deploy.site.installer.texts import (
-    JUPYTERHUB_CONFIG,
-    LOGROTATE,
-    NGINX,
     first_secrets,
     first_settings,
+    next_steps,
+    render_units,
+    text_of,
 )
-from deploy.site.installer.units import render_units
 from portal.hub.settings.loader import load_settings
 from portal.settings.s3 import S3Settings
 from portal.site.checks.workplace_findings import read_left_out
@@ -158,7 +156,9 @@ def test_logs_are_for_root_also_where_an_earlier_version_made_them(site: Site) -
     assert stat.S_IMODE(site.log_dir.stat().st_mode) == 0o750
     for name in ("proxy", "hub", "culler"):
         assert "UMask=0077" in render_units("a")[f"dsportal-{name}.service"].splitlines()
-    assert {"    create 0600 root root", "    maxsize 100M"} <= set(LOGROTATE.splitlines())
+    assert {"    create 0600 root root", "    maxsize 100M"} <= set(
+        text_of("logrotate").splitlines()
+    )
 
 
 def test_a_file_of_somebody_else_is_refused(tmp_path: Path) -> None:
@@ -230,8 +230,8 @@ def test_the_first_settings_offer_nothing_that_only_the_example_has(
 
 
 def test_the_first_configuration_is_short_python() -> None:
-    compile(JUPYTERHUB_CONFIG, "jupyterhub_config.py", "exec")
-    assert len(JUPYTERHUB_CONFIG.splitlines()) < 20
+    compile(text_of("jupyterhub_config"), "jupyterhub_config.py", "exec")
+    assert len(text_of("jupyterhub_config").splitlines()) < 20
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze here")
@@ -279,23 +279,23 @@ def test_a_proxy_comes_back_however_it_ended() -> None:
 
 
 def test_the_front_end_keeps_connections_of_kernels_open() -> None:
-    assert "proxy_set_header Upgrade $http_upgrade;" in NGINX
-    assert "proxy_read_timeout 1d;" in NGINX
+    assert "proxy_set_header Upgrade $http_upgrade;" in text_of("nginx.conf")
+    assert "proxy_read_timeout 1d;" in text_of("nginx.conf")
 
 
 @pytest.mark.parametrize("name", ["For", "Host", "Port", "Proto"])
 def test_the_front_end_passes_no_address_on_that_a_browser_wrote(name: str) -> None:
-    lines = [line for line in NGINX.splitlines() if f" X-Forwarded-{name} " in line]
+    lines = [line for line in text_of("nginx.conf").splitlines() if f" X-Forwarded-{name} " in line]
 
     assert lines
     assert not any("$proxy_add" in line or "$http_" in line for line in lines)
 
 
 def test_the_front_end_limits_bodies_for_the_hub_and_not_for_sessions() -> None:
-    hub = NGINX.partition("location /hub/ {")[2].partition("}")[0]
+    hub = text_of("nginx.conf").partition("location /hub/ {")[2].partition("}")[0]
 
     assert "client_max_body_size 1m;" in hub
-    assert NGINX.count("client_max_body_size 512m;") == 1
+    assert text_of("nginx.conf").count("client_max_body_size 512m;") == 1
 
 
 def test_the_version_is_that_of_the_package_unless_named(tmp_path: Path) -> None:
