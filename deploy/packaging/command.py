@@ -15,9 +15,15 @@ from typing import IO
 from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.plan import SOURCE_DIR, Plan
 from deploy.environments.builder.process import run
-from deploy.packaging.distributions import NAME, source_archive, write_deb, write_rpm
-from deploy.packaging.python_packages import builder_python, write_python_packages
-from deploy.packaging.signature import Key, OpenPgpKey, SshKey, sign, write_sums
+from deploy.packaging.packages import (
+    NAME,
+    builder_python,
+    source_archive,
+    write_deb,
+    write_python_packages,
+    write_rpm,
+)
+from deploy.packaging.signature import Key, gpg_key, sign, ssh_key, write_sums
 from deploy.packaging.version import (
     CHANGELOG,
     CITATION,
@@ -71,14 +77,14 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     key.add_argument(
         "--gpg-key",
         dest="key",
-        type=OpenPgpKey,
+        type=gpg_key,
         metavar="NAME",
         help="fingerprint or mail address of the OpenPGP key that signs the checksums",
     )
     key.add_argument(
         "--ssh-key",
         dest="key",
-        type=lambda word: SshKey(Path(word).absolute()),
+        type=ssh_key,
         metavar="FILE",
         help="the OpenSSH key that signs them",
     )

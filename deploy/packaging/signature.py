@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import subprocess
-from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from deploy.environments.builder.errors import BuildError
 
@@ -18,64 +14,37 @@ SUMS = "SHA256SUMS"
 NAMESPACE = "file"
 
 
-class Key(Protocol):
-    """A key that can sign a file."""
-
-    @abstractmethod
-    def command(self, path: Path) -> Sequence[str | Path]:
-        """Return the command that writes the signature of a file beside it."""
-
-    @abstractmethod
-    def signature(self, path: Path) -> Path:
-        """Return where the signature of a file is."""
-
-
 @dataclass(frozen=True, slots=True)
-class OpenPgpKey:
-    """A key of gpg's own keyring.
+class Key:
+    """A key that can sign a file.
 
     Attributes:
-        name: Fingerprint or mail address.
+        command: Writes the signature of the file that follows beside it.
+        suffix: What the name of the signature ends in.
     """
 
-    name: str
-
-    def command(self, path: Path) -> Sequence[str | Path]:
-        """Return the command that writes the signature of a file beside it."""
-        words = ("--yes", "--armor", "--local-user", self.name, "--output", self.signature(path))
-        return ("gpg", *words, "--detach-sign", path)
-
-    def signature(self, path: Path) -> Path:
-        """Return where the signature of a file is."""
-        return path.with_name(f"{path.name}.asc")
+    command: tuple[str, ...]
+    suffix: str
 
 
-@dataclass(frozen=True, slots=True)
-class SshKey:
-    """A key of OpenSSH.
+def gpg_key(name: str) -> Key:
+    """Return a key of gpg's own keyring, by its fingerprint or mail address."""
+    words = ("--yes", "--armor", "--local-user", name, "--detach-sign")
+    return Key(("gpg", *words), ".asc")
 
-    Attributes:
-        path: The private key, or the public one if ssh-agent holds the private one.
-    """
 
-    path: Path
-
-    def command(self, path: Path) -> Sequence[str | Path]:
-        """Return the command that writes the signature of a file beside it."""
-        return ("ssh-keygen", "-Y", "sign", "-f", self.path, "-n", NAMESPACE, path)
-
-    def signature(self, path: Path) -> Path:
-        """Return where the signature of a file is."""
-        return path.with_name(f"{path.name}.sig")
+def ssh_key(path: str) -> Key:
+    """Return a key of OpenSSH: the private one, or the public one if ssh-agent holds that."""
+    words = ("-Y", "sign", "-f", str(Path(path).absolute()), "-n", NAMESPACE)
+    return Key(("ssh-keygen", *words), ".sig")
 
 
 def write_sums(folder: Path) -> Path:
     """Write the checksums of all files of a folder, in the form that `sha256sum --check` reads."""
-    files = sorted(path for path in folder.iterdir() if path.is_file() and path.name != SUMS)
-    lines = (f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files)
-    sums = folder / SUMS
-    sums.write_text("".join(lines))
-    return sums
+    names = sorted(path.name for path in folder.iterdir() if path.name != SUMS)
+    done = subprocess.run(["sha256sum", *names], cwd=folder, check=True, stdout=subprocess.PIPE)
+    (folder / SUMS).write_bytes(done.stdout)
+    return folder / SUMS
 
 
 def sign(path: Path, key: Key) -> Path:
@@ -83,8 +52,9 @@ def sign(path: Path, key: Key) -> Path:
 
     The key's program may ask for a passphrase on the terminal.
     """
-    key.signature(path).unlink(missing_ok=True)
-    command = [str(word) for word in key.command(path)]
+    signature = path.with_name(path.name + key.suffix)
+    signature.unlink(missing_ok=True)
+    command = [*key.command, str(path)]
     try:
         # With this process's own environment, which leads to the keyring and to the agent.
         done = subprocess.run(command, env=os.environ, check=False)
@@ -92,9 +62,9 @@ def sign(path: Path, key: Key) -> Path:
         raise BuildError(
             f"{command[0]} could not be started: {error.strerror}.", f"Install {command[0]}."
         ) from error
-    if done.returncode != 0 or not key.signature(path).exists():
+    if done.returncode != 0 or not signature.exists():
         raise BuildError(
             f"{path.name} was not signed: '{' '.join(command)}' ended with {done.returncode}.",
             "Name a key that this account may use.",
         )
-    return key.signature(path)
+    return signature

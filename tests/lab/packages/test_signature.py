@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from deploy.environments.builder.errors import BuildError
-from deploy.packaging.signature import NAMESPACE, OpenPgpKey, SshKey, sign, write_sums
+from deploy.packaging.signature import NAMESPACE, gpg_key, sign, ssh_key, write_sums
 
 MAIL = "ada@example.com"
 
@@ -29,15 +29,15 @@ def sums(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def ssh_key(tmp_path: Path) -> SshKey:
+def key(tmp_path: Path) -> Path:
     path = tmp_path / "key"
     assert run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path, folder=tmp_path) == 0
-    return SshKey(path)
+    return path
 
 
-def verify(signature: Path, key: SshKey, text: str) -> int:
-    signers = key.path.with_name("allowed_signers")
-    signers.write_text(f"{MAIL} {key.path.with_suffix('.pub').read_text()}")
+def verify(signature: Path, key: Path, text: str) -> int:
+    signers = key.with_name("allowed_signers")
+    signers.write_text(f"{MAIL} {key.with_suffix('.pub').read_text()}")
     who = ("-f", signers, "-I", MAIL, "-n", NAMESPACE, "-s", signature)
     return run("ssh-keygen", "-Y", "verify", *who, folder=signers.parent, stdin=text)
 
@@ -52,11 +52,11 @@ def test_a_file_that_was_changed_no_longer_fits_the_checksums(sums: Path) -> Non
     assert run(*check, folder=sums.parent) == 1
 
 
-def test_a_signature_of_ssh_fits_only_what_was_signed(sums: Path, ssh_key: SshKey) -> None:
-    signature = sign(sums, ssh_key)
+def test_a_signature_of_ssh_fits_only_what_was_signed(sums: Path, key: Path) -> None:
+    signature = sign(sums, ssh_key(str(key)))
 
-    assert verify(signature, ssh_key, sums.read_text()) == 0
-    assert verify(signature, ssh_key, sums.read_text().replace("a.whl", "c.whl")) != 0
+    assert verify(signature, key, sums.read_text()) == 0
+    assert verify(signature, key, sums.read_text().replace("a.whl", "c.whl")) != 0
 
 
 def test_a_signature_of_gpg_fits_only_what_was_signed(
@@ -70,7 +70,7 @@ def test_a_signature_of_gpg_fits_only_what_was_signed(
     assert made == 0
 
     try:
-        signature = sign(sums, OpenPgpKey(MAIL))
+        signature = sign(sums, gpg_key(MAIL))
 
         assert run("gpg", "--verify", signature, sums, folder=tmp_path) == 0
         sums.write_text("others")
@@ -81,4 +81,4 @@ def test_a_signature_of_gpg_fits_only_what_was_signed(
 
 def test_a_key_that_is_not_there_is_named(sums: Path, tmp_path: Path) -> None:
     with pytest.raises(BuildError, match=r"SHA256SUMS was not signed: 'ssh-keygen .*no-key"):
-        sign(sums, SshKey(tmp_path / "no-key"))
+        sign(sums, ssh_key(str(tmp_path / "no-key")))
