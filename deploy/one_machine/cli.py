@@ -33,7 +33,6 @@ from deploy.one_machine.removal import steps_down, steps_purge
 from deploy.one_machine.steps import run_steps, select
 from deploy.one_machine.users import DEMO_USERS
 
-LOCK_TIMEOUT_S = 600
 LAST_STEP = "hub"
 GRES_TYPE = re.compile(r"[a-z][a-z0-9_]{0,31}", re.ASCII)
 # Source: https://systemd.io/CONTAINER_INTERFACE
@@ -233,7 +232,7 @@ def _run(command: str, do: Callable[[], None]) -> int:
                 f"{command} needs root: it makes accounts, network devices and daemons.",
                 next_step=f"Run it as root, for instance 'sudo {command}'.",
             )
-        with _alone(command):
+        with _alone():
             do()
     except (DeployError, OSError) as error:
         return report_failure(error, command)
@@ -244,24 +243,12 @@ def _run(command: str, do: Callable[[], None]) -> int:
 
 
 @contextlib.contextmanager
-def _alone(command: str) -> Iterator[None]:
+def _alone() -> Iterator[None]:
     RUN_DIR.mkdir(mode=0o755, parents=True, exist_ok=True)
     with (RUN_DIR / "lock").open("w") as lock:
-        end = time.monotonic() + LOCK_TIMEOUT_S
-        is_told = False
-        while True:
-            try:
-                # Tried again and again, because flock has no timeout.
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError as error:
-                if time.monotonic() > end:
-                    raise DeployError(
-                        f"Another deploy/up or deploy/down still runs after {LOCK_TIMEOUT_S} s.",
-                        next_step=f"Wait for it to end, then run {command} again.",
-                    ) from error
-            if not is_told:
-                print("Waiting for another deploy/up or deploy/down to end ...", flush=True)
-                is_told = True
-            time.sleep(0.2)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("Waiting for another deploy/up or deploy/down to end ...", flush=True)
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield

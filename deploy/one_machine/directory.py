@@ -9,8 +9,7 @@ from urllib.parse import quote
 from deploy.common.command import run
 from deploy.common.errors import CommandError
 from deploy.common.files import ensure_file, ensure_folder, ensure_secret
-from deploy.one_machine import certificates
-from deploy.one_machine.certificates import ensure_certificates
+from deploy.one_machine.certificate import CERTIFICATE, KEY, ensure_certificate
 from deploy.one_machine.layout import LDAP_CA, SLAPD_DIR, STATE_DIR, render
 from deploy.one_machine.supervisor import ensure_started, wait_ready
 from deploy.one_machine.users import DEMO_USERS, GROUP, GROUP_ID, User
@@ -39,9 +38,8 @@ def render_slapd_conf() -> str:
         "slapd.conf",
         BASE=BASE,
         READER=READER,
-        CA_CERTIFICATE=certificates.CA_CERTIFICATE,
-        SERVER_CERTIFICATE=certificates.SERVER_CERTIFICATE,
-        SERVER_KEY=certificates.SERVER_KEY,
+        CERTIFICATE=CERTIFICATE,
+        KEY=KEY,
     )
 
 
@@ -66,11 +64,11 @@ def ensure_slapd() -> str:
     """Configure slapd, start it and add the tree."""
     ensure_folder(SLAPD_DIR, user=ACCOUNT)
     ensure_folder(SLAPD_DIR / "data", mode=0o700, user=ACCOUNT)
-    ensure_certificates(ACCOUNT)
+    ensure_certificate(ACCOUNT)
     ensure_file(CONFIG, render_slapd_conf(), mode=0o640, group=ACCOUNT)
     started = ensure_started(
         "slapd",
-        read_at_start=[CONFIG, certificates.SERVER_CERTIFICATE],
+        read_at_start=[CONFIG, CERTIFICATE],
         ADDRESS=ADDRESS,
         SOCKET_ADDRESS=SOCKET_ADDRESS,
     )
@@ -85,7 +83,7 @@ def ensure_slapd() -> str:
 
 
 def is_answering() -> bool:
-    """Return whether slapd answers over StartTLS with a certificate that the authority signed."""
+    """Return whether slapd answers over StartTLS with our certificate."""
     try:
         _over_tls("ldapwhoami", "-x")
     except CommandError:

@@ -26,7 +26,6 @@ MUNGE_SOCKET = MUNGE_DIR / "munge.socket"
 MARIADB_DIR = STATE_DIR / "mariadb"
 SLAPD_DIR = STATE_DIR / "slapd"
 NODES_DIR = STATE_DIR / "nodes"
-ORIGINALS_DIR = STATE_DIR / "originals"
 SUPERVISOR_DIR = STATE_DIR / "supervisor"
 # The program that sets nodes up; not that of a checkout, which may move while they run.
 NAMESPACE = SUPERVISOR_DIR / "namespace.py"

@@ -26,14 +26,13 @@ from deploy.one_machine.gateway import Gateway
 from deploy.one_machine.layout import (
     LOG_DIR,
     NODES_DIR,
-    ORIGINALS_DIR,
     RUN_DIR,
     SETTINGS_DIR,
     STATE_DIR,
 )
 from deploy.one_machine.steps import Step
 
-FOLDERS = (SETTINGS_DIR, STATE_DIR, LOG_DIR, RUN_DIR, NODES_DIR, ORIGINALS_DIR)
+FOLDERS = (SETTINGS_DIR, STATE_DIR, LOG_DIR, RUN_DIR, NODES_DIR)
 
 
 def steps_up(

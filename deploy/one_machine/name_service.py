@@ -6,7 +6,6 @@ machine's own /etc/nslcd.conf stays as it is.
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import signal
@@ -30,7 +29,6 @@ from deploy.one_machine.directory import (
 )
 from deploy.one_machine.layout import (
     MARK,
-    ORIGINALS_DIR,
     STATE_DIR,
     render,
 )
@@ -38,6 +36,7 @@ from deploy.one_machine.supervisor import ensure_started, pid_of, tell, wait_rea
 from deploy.one_machine.users import DEMO_USERS, GROUP_ID
 
 NSSWITCH = Path("/etc/nsswitch.conf")
+ORIGINAL_NSSWITCH = STATE_DIR / "originals" / "nsswitch.conf"
 NSLCD_DIR = STATE_DIR / "nslcd"
 NSLCD_CONF = NSLCD_DIR / "nslcd.conf"
 # The C library looks for the socket of nslcd only here.
@@ -110,13 +109,17 @@ def ensure_name_service() -> str:
     """Start nslcd and add it to the machine's name service."""
     refuse_foreign_nslcd()
     ensure_folder(NSLCD_DIR)
+    ensure_folder(ORIGINAL_NSSWITCH.parent)
     conf = render_nslcd_conf(reader_password())
     ensure_file(NSLCD_CONF, conf, mode=0o640, group=ACCOUNT)
     ensure_folder(RUN_DIR, user=ACCOUNT)
     ensure_file(MADE_HERE, f"{MARK}\n")
     started = ensure_started("nslcd", read_at_start=[NSLCD_CONF], NSLCD_CONF=NSLCD_CONF)
-    keep_original(NSSWITCH)
-    has_changed = ensure_file(NSSWITCH, with_ldap(NSSWITCH.read_text()))
+    before = NSSWITCH.read_text()
+    if has_changed := with_ldap(before) != before:
+        # Tells --purge that the words are ours to take back.
+        ensure_file(ORIGINAL_NSSWITCH, before)
+        ensure_file(NSSWITCH, with_ldap(before))
     wait_ready("nslcd", are_users_known, timeout_s=START_TIMEOUT_S)
     if has_changed:
         return "accounts added"
@@ -139,33 +142,10 @@ def are_users_known() -> bool:
 
 
 def restore_name_service() -> None:
-    """Restore /etc/nsswitch.conf; keep what somebody else changed in it since."""
-    original = ORIGINALS_DIR / NSSWITCH.name
-    if not original.is_file():
-        return
-    if NSSWITCH.read_text() == with_ldap(original.read_text()):
-        restore_original(NSSWITCH)
-    else:
+    """Take our words out of /etc/nsswitch.conf; keep what somebody else changed in it since."""
+    if ORIGINAL_NSSWITCH.is_file():
         ensure_file(NSSWITCH, without_ldap(NSSWITCH.read_text()))
-
-
-def keep_original(path: Path) -> None:
-    """Save a copy of a system file before its first change."""
-    kept = ORIGINALS_DIR / path.name
-    if path.is_file() and not kept.exists():
-        shutil.copy2(path, kept)
-
-
-def restore_original(path: Path) -> None:
-    """Restore what `keep_original` saved."""
-    kept = ORIGINALS_DIR / path.name
-    if kept.is_file():
-        mode = path.stat() if path.exists() else kept.stat()
-        shutil.copyfile(kept, path)
-        os.chown(path, mode.st_uid, mode.st_gid)
-        path.chmod(mode.st_mode & 0o7777)
-        # The next first change saves what is there by then.
-        kept.unlink()
+        ORIGINAL_NSSWITCH.unlink()
 
 
 def remove_run_folder() -> None:

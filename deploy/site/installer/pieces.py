@@ -65,18 +65,22 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Folder:
-    """A folder with its owner and mode."""
-
+class _Placed:
     path: Path
-    mode: int = 0o755
-    user: str = "root"
-    group: str = ""
 
     @property
     def title(self) -> str:
         """Its path."""
         return str(self.path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folder(_Placed):
+    """A folder with its owner and mode."""
+
+    mode: int = 0o755
+    user: str = "root"
+    group: str = ""
 
     def difference(self) -> str:
         """Return what would be done; empty if nothing."""
@@ -93,7 +97,7 @@ class Folder:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class File:
+class File(_Placed):
     """A file of the installer's own, or one that belongs to the site once it exists.
 
     Args:
@@ -104,18 +108,12 @@ class File:
         after: Called after it has changed.
     """
 
-    path: Path
     text: str
     mode: int = 0o644
     group: str = ""
     is_sites: bool = False
     check: Callable[[Path], object] | None = None
     after: Callable[[], object] | None = None
-
-    @property
-    def title(self) -> str:
-        """Its path."""
-        return str(self.path)
 
     def difference(self) -> str:
         """Return what would be done; empty if nothing."""
@@ -148,15 +146,8 @@ class File:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogFile:
+class LogFile(_Placed):
     """A log that only root reads, whoever writes it."""
-
-    path: Path
-
-    @property
-    def title(self) -> str:
-        """Its path."""
-        return str(self.path)
 
     def difference(self) -> str:
         """Return what would be done; empty if nothing."""
@@ -176,17 +167,11 @@ class LogFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Link:
+class Link(_Placed):
     """A symbolic link; with `is_kept` an existing one keeps its target."""
 
-    path: Path
     target: str
     is_kept: bool = False
-
-    @property
-    def title(self) -> str:
-        """Its path."""
-        return str(self.path)
 
     def difference(self) -> str:
         """Return what would be done; empty if nothing."""

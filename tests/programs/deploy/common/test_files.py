@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pwd
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from deploy.common.files import (
     read_plain,
     remove_link,
 )
-from deploy.one_machine import certificates
 
 ME = pwd.getpwuid(os.getuid()).pw_name
 
@@ -103,36 +101,6 @@ def test_a_link_in_the_place_of_a_folder_is_refused(tmp_path: Path) -> None:
         ensure_folder(tmp_path / "state", mode=0o777, user=ME)
 
     assert (tmp_path / "other").stat().st_mode & 0o7777 == 0o700
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="the key of the authority belongs to root")
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
-def test_certificates_are_made_without_following_planted_links(
-    tmp_path: Path, victim: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    names = {
-        "CA_KEY": "ca.key",
-        "CA_CERTIFICATE": "ca.pem",
-        "SERVER_KEY": "server.key",
-        "SERVER_CERTIFICATE": "server.pem",
-    }
-    folder = tmp_path / "tls"
-    folder.mkdir()
-    for constant, name in names.items():
-        (folder / name).symlink_to(victim)
-        monkeypatch.setattr(certificates, constant, folder / name)
-    for name in ("server.ext", "server.csr", "ca.srl"):
-        (folder / name).symlink_to(victim)
-    monkeypatch.setattr(certificates, "TLS_DIR", folder)
-    monkeypatch.setattr(certificates, "LDAP_CA", tmp_path / "ldap-ca.pem")
-
-    assert certificates.ensure_certificates(ME)
-    assert not certificates.ensure_certificates(ME)
-    assert_untouched(victim)
-    assert (tmp_path / "ldap-ca.pem").read_text() == (folder / "ca.pem").read_text()
-    for name in names.values():
-        assert not (folder / name).is_symlink()
-        assert (folder / name).stat().st_mode & 0o7777 == 0o600
 
 
 def test_a_link_is_made_once_and_removed_again(tmp_path: Path, victim: Path) -> None:

@@ -164,21 +164,20 @@ def test_the_folder_stays_while_another_nslcd_listens_in_it(nslcd_dir: Path) -> 
     assert nslcd_dir.is_dir()
 
 
-def test_what_was_there_before_the_first_change_is_restored(
+def test_the_name_service_is_as_it_was_but_for_what_others_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(name_service, "ORIGINALS_DIR", tmp_path / "originals")
-    (tmp_path / "originals").mkdir()
-    path = tmp_path / "nsswitch.conf"
-    path.write_text("of the machine")
-    for change in ("first", "second"):
-        name_service.keep_original(path)
-        path.write_text(f"of the {change} deploy/up")
+    path, kept = tmp_path / "nsswitch.conf", tmp_path / "kept"
+    monkeypatch.setattr(name_service, "NSSWITCH", path)
+    monkeypatch.setattr(name_service, "ORIGINAL_NSSWITCH", kept)
+    path.write_text("passwd: files ldap\n")
+    name_service.restore_name_service()
+    # Those words are the machine's.
+    assert path.read_text() == "passwd: files ldap\n"
 
-    name_service.restore_original(path)
+    kept.write_text("passwd: files\n")
+    path.write_text("passwd: files ldap\nhosts: files dns\n")
+    name_service.restore_name_service()
 
-    assert path.read_text() == "of the machine"
-    name_service.keep_original(path)
-    path.write_text("of a later deploy/up")
-    name_service.restore_original(path)
-    assert path.read_text() == "of the machine"
+    assert path.read_text() == "passwd: files\nhosts: files dns\n"
+    assert not kept.exists()
