@@ -12,6 +12,7 @@ import http.client
 import os
 import signal
 import socket
+import time
 import xmlrpc.client
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -176,6 +177,22 @@ def shut_down() -> None:
         _ask("shutdown")
     wait_until(lambda: not _is_answering(), timeout_s=END_TIMEOUT_S, what="supervisord ends")
     _end_orphans()
+
+
+def end_earlier() -> None:
+    """End the daemons of a demo that was started before supervisor ran them."""
+    for path in RUN_DIR.glob("*.pid"):
+        pid, ticks, *_ = [*path.read_text().split(), "", ""]
+        stat = Path(f"/proc/{pid}/stat")
+        while path.name != "supervisord.pid" and ticks and stat.exists():
+            fields = stat.read_text().rpartition(")")[2].split()
+            if fields[0] == "Z" or fields[19] != ticks:
+                break
+            is_node = path.name.startswith("node")
+            os.kill(int(pid), signal.SIGKILL if is_node else signal.SIGTERM)
+            time.sleep(0.5)
+        if path.name != "supervisord.pid":
+            path.unlink()
 
 
 def _ensure_supervisor() -> None:

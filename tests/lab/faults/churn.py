@@ -14,7 +14,6 @@ from pathlib import Path
 
 from deploy.one_machine import supervisor
 from deploy.one_machine.layout import HUB_STATE_DIR
-from deploy.one_machine import supervisor
 from tests.lab.faults.bring_up import RUNNING
 from tests.lab.faults.fault import let_pass
 from tests.lab.faults.member import Member
