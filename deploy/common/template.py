@@ -10,7 +10,7 @@ _NAME = re.compile(r"@([A-Z][A-Z_]*)@")
 
 
 def fill(template: Path, values: Mapping[str, object]) -> str:
-    """Return a template with a value in place of each name.
+    """Return a template with one of `values` in place of each name.
 
     Raises:
         KeyError: If the template has a name without a value.

@@ -18,7 +18,7 @@ LOGS = ("proxy.log", "hub.log", "culler.log")
 
 
 def text_of(template: str, **values: object) -> str:
-    """Return a file of `templates`."""
+    """Return a file of `templates`; `template` is its name, `values` are what it names."""
     return fill(TEMPLATES / template, {"MARK": MARK, **values})
 
 
