@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from deploy.common.command import run
+from deploy.common.files import ensure_file
 from spawner.sudo_rules import render_rules
 
 ACCOUNT = "dsportal"
@@ -34,3 +36,16 @@ def render_sudoers(
         mark=mark,
         variables=variables,
     )
+
+
+def write_sudoers(path: Path, text: str) -> None:
+    """Write rules of sudo to a file once visudo has checked them."""
+    # sudo reads no file of its folder with a dot in the name.
+    draft = path.with_name(f"{path.name}.draft")
+    ensure_file(draft, text, mode=0o440)
+    try:
+        # A file that sudo cannot parse could lock everybody out of it.
+        run(["visudo", "-cf", draft])
+        os.replace(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import pwd
 from pathlib import Path
 
-from deploy.common.accounts import ACCOUNT, make_account, render_sudoers
+from deploy.common.accounts import ACCOUNT, make_account, render_sudoers, write_sudoers
 from deploy.common.command import run, wait_until
 from deploy.common.errors import DeployError
-from deploy.common.files import ensure_file
 from deploy.one_machine.layout import HUB_STATE_DIR, MARK
 from deploy.one_machine.users import GROUP
 
@@ -64,13 +62,5 @@ def ensure_sudoers() -> str:
     text = render_sudoers(group=GROUP, slurm_user=SLURM_USER, account=ACCOUNT, mark=MARK)
     if SUDOERS.is_file() and SUDOERS.read_text() == text:
         return "unchanged"
-    # sudo reads no file of its folder with a dot in the name.
-    draft = SUDOERS.with_name(f"{SUDOERS.name}.draft")
-    ensure_file(draft, text, mode=0o440)
-    try:
-        # A file that sudo cannot parse could lock everybody out of it.
-        run(["visudo", "-cf", draft])
-        os.replace(draft, SUDOERS)
-    finally:
-        draft.unlink(missing_ok=True)
+    write_sudoers(SUDOERS, text)
     return "rules installed"

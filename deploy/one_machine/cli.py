@@ -23,7 +23,7 @@ from deploy.one_machine.cluster import (
     describe_cluster,
 )
 from deploy.one_machine.environments import Build
-from deploy.one_machine.extras import Extra, build_targets
+from deploy.one_machine.extras import EXTRAS, build_targets
 from deploy.one_machine.gateway import Gateway
 from deploy.one_machine.layout import PASSWORD_FILE, RUN_DIR
 from deploy.one_machine.machine import steps_up
@@ -82,7 +82,7 @@ def up(argv: Sequence[str]) -> int:
         "--with",
         dest="extras",
         metavar="EXTRA",
-        choices=[extra.value for extra in Extra],
+        choices=list(EXTRAS),
         action="append",
         default=[],
         help="add what many sites have: 'modules' (environment modules of the frameworks), "
@@ -174,11 +174,12 @@ def _up(wanted: argparse.Namespace) -> None:
     start = time.monotonic()
     with reworded_build_errors():
         package_sources(os.environ)
-    extras = [Extra(name) for name in wanted.extras]
-    build = Build(build_targets(extras))
+    build = Build(build_targets(wanted.extras))
     cluster = describe_cluster(wanted.simulated_nodes, wanted.simulated_types)
     gateway = Gateway(cluster.nodes, is_wanted=not wanted.offline_nodes)
-    steps = select(steps_up(cluster, build, gateway, extras), only=wanted.only, until=wanted.until)
+    steps = select(
+        steps_up(cluster, build, gateway, wanted.extras), only=wanted.only, until=wanted.until
+    )
     names = {step.name for step in steps}
     # Without the step that waits for it, the builder would be left running.
     steps = [step for step in steps if step.name != "build" or "environments" in names]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import Enum
 from pathlib import Path
 
 from deploy.common.command import run
@@ -32,38 +31,26 @@ CONTAINER = PREFIX_DIR / "test-image"
 IMAGE = PREFIX_DIR / "images" / "debian-python.sif"
 IMAGE_ID = "debian-python"
 IMAGE_TIMEOUT_S = 600
+# What deploy/up adds on request, and the targets of the environments' builder that it needs.
+EXTRAS = {
+    "modules": (),
+    "apptainer": ("apptainer", "image"),
+    **{name: (name,) for name in ("netron", "code-server", "mlflow", "xprof")},
+}
 
 
-class Extra(Enum):
-    """Something that deploy/up adds on request; the value is its name on the command line."""
-
-    MODULES = "modules"
-    APPTAINER = "apptainer"
-    NETRON = "netron"
-    CODE_SERVER = "code-server"
-    MLFLOW = "mlflow"
-    XPROF = "xprof"
-
-
-def build_targets(extras: Sequence[Extra]) -> tuple[str, ...]:
+def build_targets(extras: Sequence[str]) -> tuple[str, ...]:
     """Return the targets of the environments' builder that the extras need."""
-    targets = {
-        Extra.APPTAINER: ("apptainer", "image"),
-        Extra.NETRON: ("netron",),
-        Extra.CODE_SERVER: ("code-server",),
-        Extra.MLFLOW: ("mlflow",),
-        Extra.XPROF: ("xprof",),
-    }
-    return tuple(target for extra in Extra if extra in extras for target in targets.get(extra, ()))
+    return tuple(target for extra in EXTRAS if extra in extras for target in EXTRAS[extra])
 
 
-def steps_extra(extras: Sequence[Extra]) -> list[Step]:
+def steps_extra(extras: Sequence[str]) -> list[Step]:
     """Return the steps of the extras; the environments must be built."""
-    known = {
-        Extra.MODULES: Step(name="modules", title="Environment modules", do=ensure_modules),
-        Extra.APPTAINER: Step(name="apptainer", title="Apptainer image", do=ensure_image),
-    }
-    return [known[extra] for extra in known if extra in extras]
+    steps = [
+        Step(name="modules", title="Environment modules", do=ensure_modules),
+        Step(name="apptainer", title="Apptainer image", do=ensure_image),
+    ]
+    return [step for step in steps if step.name in extras]
 
 
 def render_modulefile(name: str) -> str:

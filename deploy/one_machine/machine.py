@@ -8,7 +8,6 @@ from deploy.common.files import ensure_folder
 from deploy.one_machine import (
     accounting,
     accounts,
-    controller,
     directory,
     mariadb,
     munge,
@@ -16,12 +15,13 @@ from deploy.one_machine import (
     node,
     packages,
     portal,
+    slurm,
     storage,
     users,
 )
 from deploy.one_machine.cluster import Cluster, Node
 from deploy.one_machine.environments import Build
-from deploy.one_machine.extras import Extra, steps_extra
+from deploy.one_machine.extras import steps_extra
 from deploy.one_machine.gateway import Gateway
 from deploy.one_machine.layout import (
     LOG_DIR,
@@ -36,7 +36,7 @@ FOLDERS = (SETTINGS_DIR, STATE_DIR, LOG_DIR, RUN_DIR, NODES_DIR)
 
 
 def steps_up(
-    cluster: Cluster, build: Build, gateway: Gateway, extras: Sequence[Extra] = ()
+    cluster: Cluster, build: Build, gateway: Gateway, extras: Sequence[str] = ()
 ) -> list[Step]:
     """Return all steps of deploy/up, in order."""
     return [
@@ -81,9 +81,9 @@ def _cluster_steps(cluster: Cluster) -> list[Step]:
         Step(
             name="slurmconf",
             title="Slurm: configuration",
-            do=lambda: controller.ensure_configuration(cluster),
+            do=lambda: slurm.ensure_configuration(cluster),
         ),
-        Step(name="slurmdbd", title="Slurm: accounting", do=controller.ensure_slurmdbd),
+        Step(name="slurmdbd", title="Slurm: accounting", do=slurm.ensure_slurmdbd),
         Step(
             name="associations",
             title="Slurm: who may submit",
@@ -92,7 +92,7 @@ def _cluster_steps(cluster: Cluster) -> list[Step]:
         Step(
             name="slurmctld",
             title="Slurm: controller",
-            do=lambda: controller.ensure_slurmctld(cluster),
+            do=lambda: slurm.ensure_slurmctld(cluster),
         ),
         *(_node_step(part, cluster) for part in cluster.nodes),
         Step(name="slurm", title="Slurm: nodes take jobs", do=lambda: node.ensure_usable(cluster)),

@@ -11,7 +11,6 @@ from deploy.common.command import run, wait_until
 from deploy.common.errors import DeployError
 from deploy.one_machine import (
     accounts,
-    controller,
     extras,
     gateway,
     name_service,
@@ -19,6 +18,7 @@ from deploy.one_machine import (
     node,
     packages,
     portal,
+    slurm,
     storage,
     users,
 )
@@ -107,7 +107,7 @@ def cancel_jobs() -> str:
 
 def remove_slurm_configuration() -> None:
     """Remove the configuration files that deploy/up wrote."""
-    for name in controller.CONFIGURATION:
+    for name in slurm.CONFIGURATION:
         path = SLURM_DIR / name
         if path.is_file() and MARK in path.read_text(errors="replace"):
             path.unlink()

@@ -24,8 +24,8 @@ from deploy.site.installer.pieces import (
     Link,
     LogFile,
     Piece,
+    Sudoers,
     UsersGroup,
-    check_sudoers,
 )
 from deploy.site.installer.requirements import COMMAND, python_for, refuse_lacks
 from deploy.site.installer.site import MARK, Site
@@ -239,12 +239,7 @@ def list_pieces(site: Site) -> list[Piece]:
             target=str(site.prefix / "current/environments/hub/bin/dsportal"),
         ),
         *(told if site.slurm_conf else []),
-        File(
-            path=site.path("/etc/sudoers.d/data-scientist-portal"),
-            text=sudoers,
-            mode=0o440,
-            check=check_sudoers,
-        ),
+        Sudoers(path=site.path("/etc/sudoers.d/data-scientist-portal"), text=sudoers),
         *(
             File(path=site.units_dir / name, text=text, after=_reload_units)
             for name, text in render_units(site.account).items()

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from deploy.common.accounts import make_account
-from deploy.common.command import run
+from deploy.common.accounts import make_account, write_sudoers
 from deploy.common.errors import DeployError
 from deploy.common.files import ensure_file, ensure_folder, read_plain
 from deploy.site.installer.site import MARK
@@ -104,7 +103,6 @@ class File(_Placed):
         mode: Its permission bits.
         group: Its group; root's if empty.
         is_sites: Written once, and never again.
-        check: Called with a draft of the file; raises if it is wrong.
         after: Called after it has changed.
     """
 
@@ -112,7 +110,6 @@ class File(_Placed):
     mode: int = 0o644
     group: str = ""
     is_sites: bool = False
-    check: Callable[[Path], object] | None = None
     after: Callable[[], object] | None = None
 
     def difference(self) -> str:
@@ -132,17 +129,18 @@ class File(_Placed):
 
     def apply(self) -> None:
         """Write it."""
-        if self.check is not None:
-            # sudo reads no file of its folder with a dot in the name, nor does systemd.
-            draft = self.path.with_name(f"{self.path.name}.draft")
-            ensure_file(draft, self.text, mode=self.mode)
-            try:
-                self.check(draft)
-            finally:
-                draft.unlink()
         ensure_file(self.path, self.text, mode=self.mode, group=self.group or "root")
         if self.after is not None:
             self.after()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sudoers(File):
+    """Rules of sudo, which visudo has to accept."""
+
+    def apply(self) -> None:
+        """Write them."""
+        write_sudoers(self.path, self.text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,11 +217,6 @@ class UsersGroup:
 
     def apply(self) -> None:
         """Do nothing."""
-
-
-def check_sudoers(draft: Path) -> None:
-    """Let visudo check a file before sudo reads it."""
-    run(["visudo", "-cf", draft])
 
 
 def _user_name(user_id: int) -> str:

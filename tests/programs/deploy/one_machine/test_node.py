@@ -11,9 +11,8 @@ import pytest
 
 from deploy.one_machine import cli, network, resolver
 from deploy.one_machine.cluster import describe_cluster, simulated_hosts
-from deploy.one_machine.controller import node_names
 from deploy.one_machine.node import has_slurmd
-from deploy.one_machine.slurm import render_slurm_conf
+from deploy.one_machine.slurm import node_names, render_slurm_conf
 from tests.support.eventually import eventually
 from tests.unit.deploy.one_machine.clusters import SIMULATED
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from deploy.common.errors import DeployError
-from deploy.one_machine import controller, name_service, packages, removal, storage
+from deploy.one_machine import name_service, packages, removal, slurm, storage
 from deploy.one_machine.layout import MARK
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="marks belong to root")
@@ -73,9 +73,9 @@ def test_only_the_configuration_of_slurm_that_was_made_here_is_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(removal, "SLURM_DIR", tmp_path)
-    for name in controller.CONFIGURATION:
+    for name in slurm.CONFIGURATION:
         (tmp_path / name).write_text(f"# {MARK}\nClusterName=demo\n")
-    foreign = tmp_path / controller.CONFIGURATION[0]
+    foreign = tmp_path / slurm.CONFIGURATION[0]
     foreign.write_text("ClusterName=of-the-site\n")
     (tmp_path / "topology.conf").write_text("of the site")
 

@@ -32,8 +32,8 @@ from deploy.site.installer.pieces import (
     Folder,
     Link,
     Piece,
+    Sudoers,
     UsersGroup,
-    check_sudoers,
 )
 from deploy.site.installer.requirements import python_for
 from deploy.site.installer.site import MARK, Site
@@ -197,7 +197,7 @@ def test_a_group_that_is_not_there_is_named() -> None:
 
 @needs_visudo
 def test_a_wrong_rule_of_sudo_never_gets_there(tmp_path: Path) -> None:
-    rule = File(path=tmp_path / "rule", text="dsportal ALL=(\n", check=check_sudoers)
+    rule = Sudoers(path=tmp_path / "rule", text="dsportal ALL=(\n")
 
     with pytest.raises(DeployError):
         rule.apply()

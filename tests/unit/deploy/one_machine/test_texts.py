@@ -12,12 +12,12 @@ from deploy.common.errors import DeployError
 from deploy.one_machine.accounting import parse_members
 from deploy.one_machine.accounts import SLURM_USER
 from deploy.one_machine.cluster import Cluster
-from deploy.one_machine.controller import refuse_foreign
 from deploy.one_machine.directory import render_entries, render_slapd_conf
 from deploy.one_machine.layout import MARK
 from deploy.one_machine.name_service import render_nslcd_conf, with_ldap, without_ldap
 from deploy.one_machine.network import CAP_NET_ADMIN, Host, has_capability, render_hosts
 from deploy.one_machine.portal import PUBLIC_ADDRESS, render_settings
+from deploy.one_machine.slurm import refuse_foreign
 from deploy.one_machine.users import GROUP, ensure_password
 from portal.hub.settings.loader import load_settings
 from tests.unit.deploy.one_machine.clusters import REAL, SIMULATED
