@@ -166,6 +166,7 @@ def stop(name: str) -> bool:
 
 def forget(name: str) -> None:
     """Stop a daemon that is never started again."""
+    _ensure_supervisor()
     stop(name)
     (PROGRAMS_DIR / f"{name}.conf").unlink(missing_ok=True)
     _take_over(name)
