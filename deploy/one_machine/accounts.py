@@ -7,7 +7,7 @@ import pwd
 from pathlib import Path
 
 from deploy.common.accounts import ACCOUNT, make_account, render_sudoers, write_sudoers
-from deploy.common.command import run, wait_until
+from deploy.common.command import run, succeeds, wait_until
 from deploy.common.errors import DeployError
 from deploy.one_machine.layout import HUB_STATE_DIR, MARK
 from deploy.one_machine.users import GROUP
@@ -28,33 +28,14 @@ def ensure_account() -> str:
 
 
 def remove_account() -> None:
-    """Remove the account of the hub and the proxy."""
-    try:
-        user_id = pwd.getpwnam(ACCOUNT).pw_uid
-    except KeyError:
-        return
-    try:
-        # userdel refuses an account that processes still run as.
-        wait_until(
-            lambda: not _list_processes(user_id), timeout_s=END_TIMEOUT_S, what="its programs end"
-        )
-    except DeployError as error:
-        pids = ", ".join(_list_processes(user_id))
-        raise DeployError(
-            f"The account {ACCOUNT} stays: these processes still run as it: {pids}.",
-            next_step="End them, then run deploy/down --purge again.",
-        ) from error
-    run(["userdel", ACCOUNT])
-
-
-def _list_processes(user_id: int) -> list[str]:
-    pids = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        # A process can end between the two lines.
-        with contextlib.suppress(OSError):
-            if folder.stat().st_uid == user_id:
-                pids.append(folder.name)
-    return pids
+    """Remove the account of the hub and the proxy; where a program runs as it, userdel names it."""
+    with contextlib.suppress(KeyError):
+        pwd.getpwnam(ACCOUNT)
+        remove = ("userdel", ACCOUNT)
+        with contextlib.suppress(DeployError):
+            wait_until(lambda: succeeds(remove), timeout_s=END_TIMEOUT_S, what="its programs end")
+            return
+        run(remove)
 
 
 def ensure_sudoers() -> str:

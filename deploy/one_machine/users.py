@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import secrets
@@ -10,6 +9,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from deploy.common.command import run
 from deploy.common.errors import DeployError
 from deploy.common.files import ensure_file, ensure_secret
 from deploy.one_machine.layout import PASSWORD_FILE
@@ -17,7 +17,6 @@ from deploy.one_machine.layout import PASSWORD_FILE
 GROUP = "dsusers"
 GROUP_ID = 20_000
 HOME_DIR = Path("/home")
-SKELETON_DIR = Path("/etc/skel")
 PASSWORD_VARIABLE = "PORTAL_DEMO_PASSWORD"  # noqa: S105 (the name of a variable)
 PASSWORD_BYTES = 12
 # LDIF and the printed text show one line; a password of blanks looks like none.
@@ -93,16 +92,6 @@ def remove_homes() -> None:
 def _ensure_home(user: User) -> bool:
     if user.home.exists():
         return False
-    # Completed under another name: a home that exists is never touched again.
-    new = user.home.with_name(f".{user.name}.new")
-    with contextlib.suppress(FileNotFoundError):
-        shutil.rmtree(new)
-    if SKELETON_DIR.is_dir():
-        shutil.copytree(SKELETON_DIR, new, symlinks=True)
-    else:
-        new.mkdir(parents=True)
-    for path in [new, *new.rglob("*")]:
-        os.chown(path, user.user_id, GROUP_ID, follow_symlinks=False)
-    new.chmod(0o700)
-    new.rename(user.home)
+    # Of PAM: as the first login on many clusters does it.
+    run(["mkhomedir_helper", user.name, "0077"])
     return True
