@@ -70,11 +70,7 @@ def report_failure(error: DeployError | OSError, command: str) -> int:
 
 @contextlib.contextmanager
 def reworded_build_errors() -> Iterator[None]:
-    """Let what the environments' builder refuses be reported like everything else.
-
-    Raises:
-        DeployError: In place of a BuildError.
-    """
+    """Let what the environments' builder refuses be reported like everything else."""
     try:
         yield
     except BuildError as error:

@@ -82,9 +82,6 @@ def refuse_foreign(path: Path, what: str) -> None:
     """Refuse to replace a file that deploy/up did not write.
 
     `what` is what the file configures, such as "a Slurm cluster".
-
-    Raises:
-        DeployError: If the file is there without the mark of deploy/up.
     """
     if path.is_file() and MARK not in path.read_text(errors="replace"):
         raise DeployError(

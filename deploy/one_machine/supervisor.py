@@ -90,9 +90,6 @@ def ensure_started(
 
     Returns:
         Whether it had to be started.
-
-    Raises:
-        DeployError: If supervisor cannot start it.
     """
     # Everybody can read what a daemon was started with.
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in read_at_start)).hexdigest()
@@ -120,10 +117,6 @@ def wait_ready(name: str, is_ready: Callable[[], bool], *, timeout_s: float) -> 
     """Wait until a started daemon answers.
 
     `is_ready` is polled for at most `timeout_s`.
-
-    Raises:
-        DaemonEndedError: If it ends.
-        DeployError: If it does not answer in time.
     """
     log = Path(_ask("getProcessInfo", name)["stdout_logfile"])
     wait_until(
