@@ -237,9 +237,6 @@ def remove_environment(arguments: argparse.Namespace) -> int:
 def check_environments(arguments: argparse.Namespace) -> int:
     """Try one environment or all of them on this machine.
 
-    Args:
-        arguments: With `id`, None for all.
-
     Returns:
         0 if all work, 1 if not.
     """

@@ -44,9 +44,6 @@ TRIAL_S = 120.0
 def run_site_check(arguments: argparse.Namespace) -> int:
     """Check the whole site and print a line for each finding.
 
-    Args:
-        arguments: With `settings`, `user`, `gpus`, `wait`, `only`, `json` and `debug`.
-
     Returns:
         0 if users can have sessions, 1 if something keeps them from it.
     """

@@ -29,11 +29,7 @@ LOG_ENDINGS = ("-wal", "-shm")
 
 
 def run_backup(arguments: argparse.Namespace) -> int:
-    """Copy the database and print where to; with `restore`, restore a copy.
-
-    Args:
-        arguments: With `settings`, `restore` (a copy or nothing), `yes` and `dry_run`.
-    """
+    """Copy the database and print where to; with `restore`, restore a copy."""
     hub = load_settings(arguments.settings).hub
     become_hub_account(hub.state_dir)
     if not arguments.restore:

@@ -37,12 +37,7 @@ _TIMEOUT_S = 20.0
 
 
 def run_install_launcher(arguments: argparse.Namespace) -> int:
-    """Install the programs, check the rules with visudo, print them, and write them if asked to.
-
-    Args:
-        arguments: With `to`, `account`, `users_group`, `slurm_user`, `slurm_conf`, `python`,
-            `sudoers`, `yes` and `dry_run`.
-    """
+    """Install the programs, check the rules with visudo, print them, and write them if asked to."""
     folder: Path = arguments.to
     if os.geteuid() != 0:
         raise SiteError(

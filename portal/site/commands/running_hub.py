@@ -24,9 +24,6 @@ STOP_TIMEOUT_S = 180.0
 def show_status(arguments: argparse.Namespace) -> int:
     """Print the hub's status.
 
-    Args:
-        arguments: With `settings` and `json`.
-
     Returns:
         0 if Slurm answers, else 1.
     """
@@ -36,11 +33,7 @@ def show_status(arguments: argparse.Namespace) -> int:
 
 
 def drain(arguments: argparse.Namespace) -> int:
-    """Make the hub refuse new sessions.
-
-    Args:
-        arguments: With `settings`, `message`, `yes` and `dry_run`.
-    """
+    """Make the hub refuse new sessions."""
     settings = load_settings(arguments.settings)
     message = arguments.message.strip() or DEFAULT_MESSAGE
     if may_change(arguments, f'Refuse all new sessions, and tell users "{message}"'):
@@ -51,11 +44,7 @@ def drain(arguments: argparse.Namespace) -> int:
 
 
 def undrain(arguments: argparse.Namespace) -> int:
-    """Make the hub accept new sessions again.
-
-    Args:
-        arguments: With `settings`.
-    """
+    """Make the hub accept new sessions again."""
     ask_hub(load_settings(arguments.settings), "DELETE", "drain")
     print("New sessions are accepted.")
     return 0
@@ -63,9 +52,6 @@ def undrain(arguments: argparse.Namespace) -> int:
 
 def stop_sessions(arguments: argparse.Namespace) -> int:
     """Make the hub stop sessions.
-
-    Args:
-        arguments: With `settings`, `partition`, `user`, `all`, `message`, `yes` and `dry_run`.
 
     Returns:
         0 if all that were meant are stopped, else 1.

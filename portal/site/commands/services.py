@@ -24,11 +24,7 @@ MOST_HEADER_BYTES = 65536
 
 
 def run_part(arguments: argparse.Namespace) -> int:
-    """Become the program of a part; return only if the settings switch it off.
-
-    Args:
-        arguments: With `settings` and `part`.
-    """
+    """Become the program of a part; return only if the settings switch it off."""
     settings = load_settings(arguments.settings)
     argv, environment = _plan(arguments.part, settings)
     if not argv:

@@ -41,12 +41,7 @@ class Switch:
 
 
 def run_switch(arguments: argparse.Namespace) -> int:
-    """Use another version; sessions continue, as Slurm jobs in folders of their own version.
-
-    Args:
-        arguments: With `settings`, `version`, `yes`, `dry_run`, and `database`, a copy to go back
-            to or None.
-    """
+    """Use another version; sessions continue, as Slurm jobs in folders of their own version."""
     settings = load_settings(arguments.settings)
     if os.geteuid() != 0:
         raise SiteError("Run this as root: it changes links and restarts the proxy and the hub.")

@@ -44,11 +44,7 @@ class Usage:
 
 
 def show_usage(arguments: argparse.Namespace) -> int:
-    """Print the GPU hours of a period.
-
-    Args:
-        arguments: With `since`, `until`, `by` ("group" or "account") and `json`.
-    """
+    """Print the GPU hours of a period."""
     if os.geteuid() != 0:
         raise SiteError("Run this as root: Slurm may show others only their own jobs.")
     since, until = read_period(arguments.since, arguments.until, datetime.now())

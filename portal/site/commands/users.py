@@ -18,11 +18,7 @@ _LIST_TIMEOUT_S = 60.0
 
 
 def list_users(arguments: argparse.Namespace) -> int:
-    """Print every user that the hub knows.
-
-    Args:
-        arguments: With `settings` and `json`.
-    """
+    """Print every user that the hub knows."""
     answer = ask_hub(load_settings(arguments.settings), "GET", "users", timeout_s=_LIST_TIMEOUT_S)
     users = answer["users"]
     print(json.dumps(users, indent=1) if arguments.json else users_text(users))
@@ -30,11 +26,7 @@ def list_users(arguments: argparse.Namespace) -> int:
 
 
 def remove_user(arguments: argparse.Namespace) -> int:
-    """Make the hub stop a user's sessions, revoke tokens and cookies, and forget the user.
-
-    Args:
-        arguments: With `settings`, `user`, `even_if_allowed`, `yes` and `dry_run`.
-    """
+    """Make the hub stop a user's sessions, revoke tokens and cookies, and forget the user."""
     settings = load_settings(arguments.settings)
     path = f"users/{quote(arguments.user, safe='')}"
     user = ask_hub(settings, "GET", path)
