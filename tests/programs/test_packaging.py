@@ -148,7 +148,6 @@ def test_every_file_of_a_package_is_in_the_wheel(wheel: zipfile.ZipFile, package
 @pytest.mark.parametrize(
     "pattern",
     [
-        "portal/dsportal/dsportal/data/slow_open.c",
         "portal/hub/templates/*.html",
         "portal/hub/templates/existing_hub/*.html",
         "notebook_templates/*/*.ipynb",

@@ -89,8 +89,14 @@ def _offer_magic() -> None:
     # The kernel of a notebook has imported it; ranks and scripts do not need it.
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
-    if shell is not None:
-        shell.magics_manager.register_lazy("ranks", f"{__name__}.notebook.magic")
+    if shell is None:
+        return
+    magic = f"{__name__}.notebook.magic"
+    if hasattr(shell.magics_manager, "register_lazy"):
+        shell.magics_manager.register_lazy("ranks", magic)
+    else:
+        # IPython before 7.32, such as Ubuntu 22.04's.
+        import_module(magic).load_ipython_extension(shell)
 
 
 # On import, so that `%%ranks` needs no %load_ext.

@@ -1,6 +1,9 @@
 """Makes kernels listen on unix sockets that only the user can open.
 
 On TCP every user of the node could read what a cell prints: only messages to a kernel are signed.
+jupyter_client 8.10 can encrypt TCP instead (`transport_encryption`). That would be a second way and
+not a shorter one: R's kernel and older ones of Python know no encryption, editors that start a
+kernel ask for none, and ipykernel 7.4 opens a port without it for the output of forked children.
 """
 
 from __future__ import annotations

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -80,6 +82,20 @@ def test_an_older_python_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) ->
 
     with pytest.raises(ImportError, match=r"needs Python 3\.10 or newer, .* has 3\.9\.18\. Choose"):
         exec(program, {"__name__": "dsportal"})
+
+
+def test_an_older_ipython_has_the_magic_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    registered: list[str] = []
+    shell = SimpleNamespace(
+        magics_manager=object(),
+        register_magic_function=lambda function, kind, name: registered.append(name),
+    )
+    ipython = SimpleNamespace(get_ipython=lambda: shell)
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+
+    importlib.reload(dsportal)
+
+    assert registered == ["ranks"]
 
 
 def test_it_has_the_version_of_the_portal() -> None:

@@ -3,6 +3,8 @@
 debugpy runs whatever it is told, and asks nobody for a token.
 """
 
+from __future__ import annotations
+
 import contextlib
 import functools
 import socket

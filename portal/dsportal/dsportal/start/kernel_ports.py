@@ -1,5 +1,7 @@
 """The ports of a kernel that an editor starts: only programs of its user get through."""
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import errno
