@@ -144,6 +144,39 @@ def read_table(
         raise SettingsError(f"{where}: {error}") from error
 
 
+def read_named(
+    kind: str,
+    cls: type[T],
+    tables: Any,
+    path: Path,
+    *,
+    is_name: Callable[[str], object] = bool,
+    rule: str = "a name",
+) -> dict[str, T]:
+    """Return the tables [kind.NAME] by name.
+
+    Args:
+        kind: Such as "partitions".
+        cls: Their dataclass.
+        tables: The TOML parser's result for each.
+        path: Only for messages.
+        is_name: False for a name that cannot be one.
+        rule: What a name is, as a message ends.
+
+    Raises:
+        SettingsError: If a name or a key is wrong.
+    """
+    if not isinstance(tables, dict):
+        raise SettingsError(f"'{kind}' of {path} must hold a table [{kind}.NAME] for each.")
+    for name in tables:
+        if not is_name(name):
+            raise SettingsError(f"[{kind}.{name!r}] of {path} is not {rule}.")
+    return {
+        name: read_table(cls, keys, where=f"[{kind}.{name}] of {path}")
+        for name, keys in tables.items()
+    }
+
+
 def _unknown_key(name: str, valid: Iterable[str], where: str, elsewhere: Mapping[str, type]) -> str:
     # Before a guess at the spelling: a key of another table is spelt right.
     for table, cls in elsewhere.items():

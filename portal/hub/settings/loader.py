@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Collection
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,7 @@ from portal.hub.settings.traffic import TrafficSettings
 from portal.settings.session_tables import SessionTables
 from portal.settings.tools import ToolSettings
 from spawner.errors import SettingsError
-from spawner.settings.schema import closest, kinds_of, read_table
+from spawner.settings.schema import closest, kinds_of, read_named, read_table
 from spawner.settings.tables import (
     WITH_TRAITS,
     ChoiceSettings,
@@ -144,15 +143,43 @@ def parse_settings(tables: dict[str, Any], path: Path) -> Settings:
         name: read_table(cls, tables.get(name, {}), where=f"[{name}] of {path}", elsewhere=TABLES)
         for name, cls in TABLES.items()
     }
-    partitions = _read_partitions(tables.get("partitions", {}), path)
-    return Settings(
-        partitions=partitions,
-        groups=_read_limits("groups", tables.get("groups", {}), partitions, path),
-        users=_read_limits("users", tables.get("users", {}), partitions, path),
-        tools=_read_tools(tables.get("tools", {}), path),
+    settings = Settings(
+        partitions=read_named(
+            *("partitions", PartitionSettings, tables.get("partitions", {}), path),
+            is_name=is_name,
+            rule="the name of a partition",
+        ),
+        groups=read_named("groups", LimitSettings, tables.get("groups", {}), path),
+        users=read_named("users", LimitSettings, tables.get("users", {}), path),
+        tools=read_named(
+            *("tools", ToolSettings, tables.get("tools", {}), path),
+            is_name=TOOL_NAME.fullmatch,
+            rule="a valid name: small letters, digits, '-'",
+        ),
         named_storage=read_places(named, path),
         **read,
     )
+    _refuse_partitions(settings, path)
+    return settings
+
+
+def _refuse_partitions(settings: Settings, path: Path) -> None:
+    offered = settings.partitions
+    # Not all of Slurm's: some may not be meant for sessions.
+    if not offered:
+        raise SettingsError(
+            f"{path} offers no partition. Add a line [partitions.NAME] for each partition of Slurm"
+            " that users may choose."
+        )
+    limits = {f"groups.{name}": limit for name, limit in settings.groups.items()}
+    limits |= {f"users.{name}": limit for name, limit in settings.users.items()}
+    for table, limit in limits.items():
+        # One that is misspelt would leave the users of this limit without any.
+        for partition in set(limit.partitions) - offered.keys():
+            raise SettingsError(
+                f"[{table}] of {path} names the partition {partition!r}, which is not offered."
+                f"{closest(partition, offered)} Offered: {', '.join(offered)}."
+            )
 
 
 def _unknown_table(name: str, value: Any, known: list[str], path: Path) -> str:
@@ -160,53 +187,3 @@ def _unknown_table(name: str, value: Any, known: list[str], path: Path) -> str:
     if isinstance(value, dict):
         return f"Unknown table [{name}] in {path}.{closest(name, known)} {choice}"
     return f"The key '{name}' in {path} stands outside any table. {choice}"
-
-
-def _read_partitions(table: Any, path: Path) -> dict[str, PartitionSettings]:
-    # Not all of Slurm's: some may not be meant for sessions.
-    if not isinstance(table, dict) or not table:
-        raise SettingsError(
-            f"{path} offers no partition. Add a line [partitions.NAME] for each partition of Slurm"
-            " that users may choose."
-        )
-    for name in table:
-        if not is_name(name):
-            raise SettingsError(f"[partitions.{name!r}] of {path} is not the name of a partition.")
-    return {
-        name: read_table(PartitionSettings, keys, where=f"[partitions.{name}] of {path}")
-        for name, keys in table.items()
-    }
-
-
-def _read_limits(
-    kind: str, table: Any, offered: Collection[str], path: Path
-) -> dict[str, LimitSettings]:
-    if not isinstance(table, dict):
-        raise SettingsError(f"'{kind}' of {path} must hold a table [{kind}.NAME] for each name.")
-    limits = {
-        name: read_table(LimitSettings, keys, where=f"[{kind}.{name}] of {path}")
-        for name, keys in table.items()
-    }
-    for name, limit in limits.items():
-        for partition in limit.partitions:
-            # One that is misspelt would leave the users of this limit without any.
-            if partition not in offered:
-                raise SettingsError(
-                    f"[{kind}.{name}] of {path} names the partition {partition!r}, which is not"
-                    f" offered.{closest(partition, offered)} Offered: {', '.join(offered)}."
-                )
-    return limits
-
-
-def _read_tools(table: Any, path: Path) -> dict[str, ToolSettings]:
-    if not isinstance(table, dict):
-        raise SettingsError(f"'tools' of {path} must hold a table [tools.NAME] for each web tool.")
-    for name in table:
-        if not TOOL_NAME.fullmatch(name):
-            raise SettingsError(
-                f"[tools.{name!r}] of {path} is not a valid name: small letters, digits, '-'."
-            )
-    return {
-        name: read_table(ToolSettings, keys, where=f"[tools.{name}] of {path}")
-        for name, keys in table.items()
-    }

@@ -16,7 +16,7 @@ from portal.settings.validators import check_folder
 from spawner.client.preflight import OnFailure
 from spawner.client.storage import MOST_FOLDERS
 from spawner.errors import SettingsError
-from spawner.settings.schema import read_table, setting
+from spawner.settings.schema import read_named, setting
 
 ISILON = "isilon"
 # Name of a link in the home: no slash, and no dot at the beginning, which would hide it.
@@ -146,16 +146,12 @@ def split_storage(table: Any) -> tuple[Any, dict[str, Any]]:
     return {name: one for name, one in table.items() if name not in named}, named
 
 
-def read_places(named: Mapping[str, Any], path: Path) -> dict[str, PlaceSettings]:
+def read_places(named: dict[str, Any], path: Path) -> dict[str, PlaceSettings]:
     """Return the tables [storage.NAME] by name.
 
     `named` has the TOML parser's result for each; `path` is only for messages.
     """
     for name in named:
-        if not PLACE_NAME.fullmatch(name):
-            raise SettingsError(
-                f"[storage.{name!r}] of {path} is not a valid name: letters, digits, '-', '_'."
-            )
         # A key of [storage] may not have two meanings.
         if name in _TAKEN or name in StorageSettings.__dataclass_fields__:
             raise SettingsError(
@@ -166,7 +162,8 @@ def read_places(named: Mapping[str, Any], path: Path) -> dict[str, PlaceSettings
         raise SettingsError(
             f"{path} names {len(named)} places [storage.NAME]; {MOST_PLACES - 1} are the most."
         )
-    return {
-        name: read_table(PlaceSettings, keys, where=f"[storage.{name}] of {path}")
-        for name, keys in named.items()
-    }
+    return read_named(
+        *("storage", PlaceSettings, named, path),
+        is_name=PLACE_NAME.fullmatch,
+        rule="a valid name: letters, digits, '-', '_'",
+    )
