@@ -12,18 +12,15 @@
       ExtensionError             a session cannot be extended             HTTP 409
 
 The status is that of the page or the REST response. PortalError and OptionsError are in
-`dsportal.slurm.errors`, where kernels have them too.
+`dsportal.slurm.errors`, where kernels have them too,
+JobEndedError is in `spawner.session.session_end`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from dsportal.slurm.errors import PortalError
-
-if TYPE_CHECKING:
-    from spawner.slurm.jobs import JobEnd
 
 
 class SettingsError(PortalError):
@@ -88,34 +85,6 @@ class JobRejectedError(SlurmError):
     """Slurm refused to take the job."""
 
     http_status = 400
-
-
-class JobEndedError(PortalError):
-    """The job ended before its notebook server answered.
-
-    Args:
-        message: What happened, and the next step.
-        next_step: The part of the message that says what to do; may be empty.
-        end: How the job ended; None if Slurm does not say.
-        job_id: Slurm's job id; 0 if there was no job.
-        needs_rescue: Whether the user's own files may be why, so that only a session that reads
-            none of them starts.
-    """
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        next_step: str = "",
-        end: JobEnd | None = None,
-        job_id: int = 0,
-        needs_rescue: bool = False,
-    ) -> None:
-        super().__init__(message)
-        self.needs_rescue = needs_rescue
-        self.next_step = next_step
-        self.end = end
-        self.job_id = job_id
 
 
 class ExtensionError(PortalError):

@@ -11,7 +11,7 @@ from jupyterhub.spawner import Spawner
 
 from dsportal.slurm.errors import PortalError
 from spawner import unwritable_database
-from spawner.errors import JobEndedError, JobRejectedError, SlurmError
+from spawner.errors import JobRejectedError, SlurmError
 from spawner.hub import port_api, session_api, unreachable
 from spawner.hub.patches import base_handler, user
 from spawner.hub.patches.application import before_sessions
@@ -25,7 +25,7 @@ from spawner.session.progress import Progress
 from spawner.session.readiness import proven, wait_for_answer
 from spawner.session.restore import keep, resume_start
 from spawner.session.session import Session
-from spawner.session.session_end import SessionEnd
+from spawner.session.session_end import JobEndedError, SessionEnd
 from spawner.session.session_job import SessionJob
 from spawner.session.spawn_error import RESCUE_PAGE, StartFailedError
 from spawner.session.start_line import describe_place

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spawner.client.time_limit import RunningJob, TimeLimits
 from spawner.errors import ExtensionError
+from spawner.hub.session_mixin import SessionMixin
 from spawner.options.traits import SiteTraits
 from spawner.session.extension_policy import (
     ExtensionPolicy,
@@ -19,9 +20,6 @@ from spawner.session.extension_policy import (
 from spawner.session.session import job_comment
 from spawner.settings.tables import ExtensionSettings
 from spawner.settings.traits import read_traits
-
-if TYPE_CHECKING:
-    from spawner.spawner import SlurmGPUSpawner
 
 _NOT_RUNNING = (
     "The session cannot be extended because its job is no longer running. Start a new session."
@@ -45,7 +43,7 @@ def make_policy(traits: SiteTraits) -> ExtensionPolicy:
     )
 
 
-def describe_time(spawner: SlurmGPUSpawner) -> dict[str, Any]:
+def describe_time(spawner: SessionMixin) -> dict[str, Any]:
     """Return what the hub tells a session's server about its time.
 
     Returns:
@@ -61,7 +59,7 @@ def describe_time(spawner: SlurmGPUSpawner) -> dict[str, Any]:
     }
 
 
-async def extend_session(spawner: SlurmGPUSpawner) -> None:
+async def extend_session(spawner: SessionMixin) -> None:
     """Extend a running session by one step."""
     # Two requests at once would both count from the same old limit.
     async with spawner.extension_lock:
@@ -107,7 +105,7 @@ def _later(moment: str, seconds: int) -> str:
 
 
 async def _read_job(
-    spawner: SlurmGPUSpawner, limits: TimeLimits, policy: ExtensionPolicy
+    spawner: SessionMixin, limits: TimeLimits, policy: ExtensionPolicy
 ) -> tuple[RunningJob, int]:
     session = spawner.session
     if session is None or not session.job_id:
@@ -123,7 +121,7 @@ async def _read_job(
     return job, session.n_extensions
 
 
-async def _partition_ceiling(spawner: SlurmGPUSpawner, name: str) -> WalltimeLimit:
+async def _partition_ceiling(spawner: SessionMixin, name: str) -> WalltimeLimit:
     partition = (await spawner.read_catalog()).partitions.get(name)
     if partition is None:
         raise ExtensionError(
@@ -133,7 +131,7 @@ async def _partition_ceiling(spawner: SlurmGPUSpawner, name: str) -> WalltimeLim
     return WalltimeLimit(what=f"The partition {name}", most_s=partition.max_walltime_s)
 
 
-async def _accounting_ceiling(spawner: SlurmGPUSpawner, job: RunningJob) -> WalltimeLimit:
+async def _accounting_ceiling(spawner: SessionMixin, job: RunningJob) -> WalltimeLimit:
     # Not the cached associations: an extension is refused if its limits are not known.
     associations = await spawner.cluster.slurm.accounting.read_associations()
     ceiling = associations.ceiling(

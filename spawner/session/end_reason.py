@@ -14,12 +14,12 @@ from typing import Any
 from dsportal.diagnosis import Situation, explain_end, explain_waiting, log_tail
 from dsportal.slurm.states import JobState, Phase
 from spawner.client.slurm import Slurm
-from spawner.errors import JobEndedError, SlurmError
+from spawner.errors import SlurmError
 from spawner.own_config import NEXT_STEP as CURE
 from spawner.own_config import blame
 from spawner.session.progress import Progress
 from spawner.session.session import Session
-from spawner.session.session_end import SessionEnd
+from spawner.session.session_end import JobEndedError, SessionEnd
 from spawner.slurm.jobs import JobEnd, JobKey, JobRecord
 from spawner.taken_ports import NEXT_STEP, ended_for_ports, find_taken
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from dsportal.slurm.errors import PortalError
 from dsportal.slurm.states import JobState
-from spawner.errors import JobEndedError
 from spawner.slurm.jobs import JobEnd
 
 _STATE_KEY = "ending"
@@ -23,6 +23,34 @@ _SECOND_SERVER = (
     "its job again. The first one and its kernels were ended."
 )
 _START_NEW = "Start a new session; your saved files are kept."
+
+
+class JobEndedError(PortalError):
+    """The job ended before its notebook server answered.
+
+    Args:
+        message: What happened, and the next step.
+        next_step: The part of the message that says what to do; may be empty.
+        end: How the job ended; None if Slurm does not say.
+        job_id: Slurm's job id; 0 if there was no job.
+        needs_rescue: Whether the user's own files may be why, so that only a session that reads
+            none of them starts.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        next_step: str = "",
+        end: JobEnd | None = None,
+        job_id: int = 0,
+        needs_rescue: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.needs_rescue = needs_rescue
+        self.next_step = next_step
+        self.end = end
+        self.job_id = job_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

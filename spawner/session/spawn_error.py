@@ -5,7 +5,8 @@ from __future__ import annotations
 import html
 
 from dsportal.slurm.errors import OptionsError, PortalError
-from spawner.errors import JobEndedError, JobRejectedError, PreflightError, SlurmUnavailableError
+from spawner.errors import JobRejectedError, PreflightError, SlurmUnavailableError
+from spawner.session.session_end import JobEndedError
 from spawner.session.spawn_exception import SpawnException
 
 # Below the hub's prefix; for the user who is logged in.

@@ -23,7 +23,7 @@ from traitlets import Unicode, default
 
 from dsportal.slurm.errors import PortalError
 from dsportal.slurm.states import JobState
-from spawner.errors import JobEndedError, SlurmUnavailableError
+from spawner.errors import SlurmUnavailableError
 from spawner.forecast.accuracy import Accuracy
 from spawner.forecast.forecaster import Forecast
 from spawner.options.job_options import JobOptions
@@ -34,7 +34,7 @@ from spawner.options.request import normal_form
 from spawner.options.traits import SiteTraits
 from spawner.session.progress import Fact, Progress
 from spawner.session.session import Session
-from spawner.session.session_end import SessionEnd
+from spawner.session.session_end import JobEndedError, SessionEnd
 from spawner.session.spawn_error import StartFailedError
 from spawner.slurm.associations import AssociationLimits
 from spawner.slurm.catalog import Catalog

@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 
 from dsportal.slurm.errors import PortalError
 from dsportal.slurm.states import JobState
-from spawner.errors import JobEndedError
 from spawner.options.retry_options import RetryOptions, correct
+from spawner.session.session_end import JobEndedError
 from spawner.session.spawn_error import StartFailedError
 from spawner.slurm.jobs import JobEnd
 

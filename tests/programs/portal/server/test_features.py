@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from portal.server.features import NAMES
+from tests.support.checkout import PYTHONPATH
 from tests.support.notebook_server import CHECKOUT, NotebookServer
 
 PACKAGE = CHECKOUT / "portal"
@@ -59,7 +60,7 @@ def answers_without(name: str, tmp_path: Path) -> dict[str, int]:
         Path("/bin/false"),
         environ={
             "JUPYTER_NO_CONFIG": "1",
-            "PYTHONPATH": f"{tmp_path / 'site'}{os.pathsep}{CHECKOUT}",
+            "PYTHONPATH": f"{tmp_path / 'site'}{os.pathsep}{PYTHONPATH}",
             "PORTAL_SETTINGS": json.dumps(EVERYTHING_ON),
         },
     )

@@ -7,8 +7,7 @@ import json
 import pytest
 
 from dsportal.slurm.states import JobState
-from spawner.errors import JobEndedError
-from spawner.session.session_end import SessionEnd
+from spawner.session.session_end import JobEndedError, SessionEnd
 from spawner.slurm.jobs import JobEnd
 
 END = JobEnd(state=JobState.CANCELLED, node="node01", reason="None", cancelled_by_uid=0)

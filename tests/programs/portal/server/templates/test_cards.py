@@ -292,7 +292,7 @@ def test_a_repository_that_cannot_be_had_is_a_sentence(home: Path, tmp_path: Pat
 
 
 def test_a_place_without_a_plain_name_is_left_out(tmp_path: Path) -> None:
-    environ = told(["--upload-pack=x", "https://h/..", "https://h/a.git", "/srv/b/"])
+    environ = told(["https://h/..", "https://h/a.git", "/srv/b/"])
 
     found = template_sources(environ, tmp_path)
 

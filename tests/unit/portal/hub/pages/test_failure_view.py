@@ -9,8 +9,7 @@ import pytest
 
 from dsportal.slurm.states import JobState
 from portal.hub.pages.failure_view import FailureView, describe_ending, describe_failure
-from spawner.errors import JobEndedError
-from spawner.session.session_end import SessionEnd
+from spawner.session.session_end import JobEndedError, SessionEnd
 from spawner.session.spawn_error import StartFailedError
 from spawner.slurm.jobs import JobEnd
 

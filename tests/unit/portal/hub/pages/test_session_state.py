@@ -12,10 +12,9 @@ from markupsafe import Markup
 from dsportal.slurm.states import JobState
 from portal.hub.pages.session_state import describe_request, describe_session
 from portal.hub.pages.suspension import describe_suspensions
-from spawner.errors import JobEndedError
 from spawner.session.progress import Fact, Progress
 from spawner.session.session import Session
-from spawner.session.session_end import SessionEnd
+from spawner.session.session_end import JobEndedError, SessionEnd
 from spawner.session.spawn_error import StartFailedError
 from spawner.session.start_status import EXPECTED_START, QUEUE_PLACE
 from spawner.slurm.jobs import JobKey, JobRecord

@@ -12,8 +12,9 @@ from dsportal.slurm.states import JobState
 from portal.hub.pages.failure_view import describe_failure
 from portal.hub.pages.start_view import START_STEPS, describe_start
 from portal.hub.pages.time_tags import render_fact, render_time
-from spawner.errors import JobEndedError, JobRejectedError, PreflightError
+from spawner.errors import JobRejectedError, PreflightError
 from spawner.session.progress import Fact, Progress
+from spawner.session.session_end import JobEndedError
 from spawner.session.spawn_error import RESCUE_PAGE, StartFailedError
 from spawner.slurm.jobs import JobEnd
 
