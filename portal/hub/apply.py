@@ -48,7 +48,6 @@ from portal.hub.pages.stop_handler import stop_route
 from portal.hub.pages.suspension import describe_suspensions
 from portal.hub.pages.time_tags import render_moment
 from portal.hub.pages.tokens_view import describe_tokens
-from portal.hub.preflight_checks import make_preflight
 from portal.hub.session_environment import public_variables, session_settings
 from portal.hub.settings.hub import LogFormat
 from portal.hub.settings.loader import Settings
@@ -108,9 +107,9 @@ def _apply_hub(c: Any, settings: Settings) -> None:
     c.JupyterHub.db_url = hub.sqlalchemy_url
     keep_private(hub.state_dir, hub.sqlite_path)
     c.JupyterHub.cookie_secret_file = f"{hub.state_dir}/cookie_secret"
-    c.JupyterHub.allow_named_servers = settings.pages.sessions_per_user > 1
+    c.JupyterHub.allow_named_servers = settings.choices.sessions_per_user > 1
     # The session without a name does not count as one of these.
-    c.JupyterHub.named_server_limit_per_user = max(1, settings.pages.sessions_per_user - 1)
+    c.JupyterHub.named_server_limit_per_user = max(1, settings.choices.sessions_per_user - 1)
     # After the login users see the server page; a session starts only when they ask for it.
     c.JupyterHub.redirect_to_server = False
     c.JupyterHub.implicit_spawn_seconds = 0
@@ -124,9 +123,8 @@ def _apply_hub(c: Any, settings: Settings) -> None:
 
 def _apply_pages(c: Any, settings: Settings) -> None:
     c.JupyterHub.template_paths = [str(TEMPLATES_DIR)]
-    pages = settings.pages
     notices_path = settings.hub.state_dir / "notices.json"
-    board = AnnouncementBoard(pages.announcements)
+    board = AnnouncementBoard(settings.site.announcements)
     drain = shared_drain(settings.hub.state_dir / "drain.json")
     grants_path = settings.hub.state_dir / "guests.json"
 
@@ -139,8 +137,8 @@ def _apply_pages(c: Any, settings: Settings) -> None:
     ]
     home = HomePage(
         places=settings.places,
-        warning_percent=pages.storage_warning_percent,
-        sessions_per_user=pages.sessions_per_user,
+        warning_percent=settings.storage.warning_percent,
+        sessions_per_user=settings.choices.sessions_per_user,
         notices=shared_notices(notices_path),
         offers_sharing=settings.sharing.enabled,
         grants=shared_grants(grants_path),
@@ -173,7 +171,7 @@ def _apply_pages(c: Any, settings: Settings) -> None:
         *help_routes(),
         visit_route(),
         *cluster_routes(notices_path=notices_path),
-        *administration_routes(notices_path=notices_path, idle_after_s=pages.idle_s),
+        *administration_routes(notices_path=notices_path, idle_after_s=settings.culler.label_s),
         *operation_routes(notices_path=notices_path, drain_path=drain.path),
         *people_routes(notices_path=notices_path, drain_path=drain.path),
     ]
@@ -268,6 +266,6 @@ def _apply_spawner(c: Any, settings: Settings) -> None:
     spawner.pre_spawn_hook = before_start
     # JupyterHub keeps shares with the session's name, also over its end.
     spawner.post_stop_hook = lambda one: end_shares(one, grants)
-    spawner.preflight = make_preflight(settings)
+    spawner.preflight = settings.start_checks
     spawner.session_settings = session_settings(settings)
     spawner.environment = public_variables(settings)

@@ -79,7 +79,7 @@ def _hub_problems(settings: Settings) -> list[str]:
 
 def _page_problems(settings: Settings) -> list[str]:
     try:
-        load_announcements(settings.pages.announcements)
+        load_announcements(settings.site.announcements)
     except SettingsError as error:
         return [error.message]
     return []

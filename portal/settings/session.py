@@ -177,3 +177,9 @@ class StorageSettings:
         example=("/srv/isilon/our_templates",),
         check=check_template_sources,
     )
+    warning_percent: float = setting(
+        "Use of a folder, in percent, from which the home page warns that it is almost full.",
+        default=90.0,
+        lowest=1,
+        highest=100,
+    )

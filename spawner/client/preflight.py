@@ -26,7 +26,7 @@ class OnFailure(Enum):
     REFUSE = "refuse"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SharedStorage:
     """A file system of the site that users share.
 

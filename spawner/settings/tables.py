@@ -1,8 +1,11 @@
 """The tables of portal.toml whose keys are also traits of the spawner."""
 
+# ruff: noqa: RUF009 - setting() returns a dataclass field, not a shared value
+
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from dsportal.amounts import SECONDS_PER_HOUR, SECONDS_PER_MINUTE
 from spawner.settings.schema import setting
@@ -37,6 +40,11 @@ class SiteSettings:
         "Whom to ask, shown on the login page and on error pages: an address or a short sentence.",
         default="",
         example="help@example.com",
+        trait=None,
+    )
+    announcements: Path = setting(
+        "File with the site's announcements, read again whenever it changes. It need not exist.",
+        default=Path("/etc/data-scientist-portal/announcements.toml"),
         trait=None,
     )
     simulated_gpus: bool = setting(
@@ -167,6 +175,14 @@ class ChoiceSettings:
         "Slurm reservations that users may name. Empty: none.",
         default=(),
         check=check_slurm_names,
+    )
+    sessions_per_user: int = setting(
+        "Most sessions of one user at a time. If 2 or more, the home page lets users add named"
+        " sessions.",
+        default=1,
+        lowest=1,
+        highest=100,
+        trait=None,
     )
 
 

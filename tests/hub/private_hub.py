@@ -35,6 +35,7 @@ SETTINGS = """
 name = "Data Scientist Portal"
 support = "help@example.com"
 simulated_gpus = true
+announcements = "{folder}/announcements.toml"
 
 [hub]
 address = "127.0.0.1"
@@ -51,8 +52,7 @@ full_admin_users = ["margaret"]
 [login]
 {login}
 
-[pages]
-announcements = "{folder}/announcements.toml"
+[choices]
 sessions_per_user = 2
 
 [sharing]

@@ -312,7 +312,7 @@ def test_only_the_buckets_of_the_settings_are_shown(
     s3: S3Server, tmp_path: Path, tensorboard_python: Path
 ) -> None:
     s3.ask("ada", "create_bucket", Bucket="private")
-    server = start(tmp_path, tensorboard_python, endpoint=s3.url, s3_buckets=["lab"])
+    server = start(tmp_path, tensorboard_python, endpoint=s3.url, buckets=["lab"])
     try:
         enter(server, *s3.keys["ada"]).raise_for_status()
         assert [one["name"] for one in ask(server, "GET", "contents").json()["content"]] == ["lab"]

@@ -13,7 +13,7 @@ from portal.hub.formatting import format_bytes
 from portal.hub.messages.stop_notices import Notice, Notices
 from portal.hub.pages.gpu_hours import UsageView, describe_usage, usage_start
 from portal.hub.pages.session_state import SessionView, describe_session
-from portal.hub.settings.places import SharedStorage
+from portal.hub.settings.places import SiteStorage
 from portal.hub.sharing.grants import Grant, Grants
 from portal.hub.sharing.shares import SharedSession, key_of, list_shared_sessions, list_shares
 from spawner.space import Space
@@ -115,7 +115,7 @@ class HomePage:
     def __init__(
         self,
         *,
-        places: Sequence[SharedStorage],
+        places: Sequence[SiteStorage],
         warning_percent: float,
         sessions_per_user: int,
         notices: Notices,

@@ -12,13 +12,13 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from portal.hub.settings.culler import CullerSettings
 from portal.hub.settings.hub import HubSettings
 from portal.hub.settings.limits import LimitSettings, PartitionSettings
 from portal.hub.settings.login import LoginSettings
-from portal.hub.settings.pages import CullerSettings, PageSettings
 from portal.hub.settings.places import (
     PlaceSettings,
-    SharedStorage,
+    SiteStorage,
     read_places,
     split_storage,
     storage_places,
@@ -27,6 +27,7 @@ from portal.hub.settings.preflight import PreflightSettings
 from portal.hub.settings.traffic import TrafficSettings
 from portal.settings.session_tables import SessionTables
 from portal.settings.tools import ToolSettings
+from spawner.client.preflight import Preflight
 from spawner.errors import SettingsError
 from spawner.settings.schema import closest, kinds_of, read_named, read_table
 from spawner.settings.tables import (
@@ -55,7 +56,6 @@ class HubTables:
     slurm: SlurmSettings
     extension: ExtensionSettings
     culler: CullerSettings
-    pages: PageSettings
     traffic: TrafficSettings
 
 
@@ -86,9 +86,21 @@ class Settings(SessionTables, HubTables):
         return values
 
     @property
-    def places(self) -> tuple[SharedStorage, ...]:
+    def places(self) -> tuple[SiteStorage, ...]:
         """The site's storage, `isilon` first."""
         return storage_places(self.storage, self.preflight, self.named_storage)
+
+    @property
+    def start_checks(self) -> Preflight:
+        """What is checked before a session's job is queued."""
+        return Preflight(
+            home=self.preflight.home,
+            shared=self.places,
+            server=self.preflight.server,
+            server_path=self.environments.server_program,
+            min_free_mib=self.preflight.min_free_mib,
+            timeout_s=self.preflight.timeout_s,
+        )
 
     @property
     def datasets(self) -> str:

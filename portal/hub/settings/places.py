@@ -13,7 +13,7 @@ from typing import Any
 from portal.hub.settings.preflight import PreflightSettings
 from portal.settings.session import StorageSettings
 from portal.settings.validators import check_folder
-from spawner.client.preflight import OnFailure
+from spawner.client.preflight import OnFailure, SharedStorage
 from spawner.client.storage import MOST_FOLDERS
 from spawner.errors import SettingsError
 from spawner.settings.schema import read_named, setting
@@ -70,26 +70,18 @@ class PlaceSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SharedStorage:
+class SiteStorage(SharedStorage):
     """Storage that every session has: `isilon`, or one that the site has named.
 
     Attributes:
-        name: Name of the link in the home.
-        path: Mount point, or what of the folder comes before {user} and {group}.
-        folder: What users see of it; may hold {user} or {group}.
+        folder: What users see of it; may hold {user} or {group}, and then begins with `path`.
         label: Name on the home page.
         read_only: Users only read there.
-        check: What happens if this host finds it missing.
-        is_mount: It has to be the root of a mount.
     """
 
-    name: str
-    path: str
     folder: str
     label: str
-    read_only: bool
-    check: OnFailure
-    is_mount: bool
+    read_only: bool = False
 
     @property
     def is_personal(self) -> bool:
@@ -106,25 +98,24 @@ def storage_places(
     storage: StorageSettings,
     preflight: PreflightSettings,
     named: Mapping[str, PlaceSettings],
-) -> tuple[SharedStorage, ...]:
+) -> tuple[SiteStorage, ...]:
     """Return the site's storage, `isilon` first if it has a path."""
-    isilon = SharedStorage(
+    isilon = SiteStorage(
         name=ISILON,
         path=fixed_part(storage.isilon),
         folder=storage.isilon,
         label=ISILON,
-        read_only=False,
-        check=preflight.isilon,
+        weight=preflight.isilon,
         is_mount=preflight.isilon_is_mount,
     )
     others = (
-        SharedStorage(
+        SiteStorage(
             name=name,
             path=fixed_part(one.path),
             folder=one.path,
             label=one.label or name,
             read_only=one.read_only,
-            check=one.check,
+            weight=one.check,
             is_mount=one.is_mount,
         )
         for name, one in named.items()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from portal.hub.preflight_checks import make_preflight
 from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Finding, Grade, ok, skipped
 from spawner.client.slurm import Slurm
@@ -18,7 +17,7 @@ async def check_storage(slurm: Slurm, settings: Settings, user: str) -> list[Fin
     """
     if not user:
         return [skipped("nothing was tried as a user.", "Name one: --user NAME.")]
-    preflight = make_preflight(settings)
+    preflight = settings.start_checks
     checks = preflight.request()
     if not checks:
         return [skipped("every check of [preflight] is off.")]

@@ -11,8 +11,7 @@ import pytest
 
 from portal.hub.messages.stop_notices import Notices
 from portal.hub.pages.home import HomePage, describe_space
-from portal.hub.settings.places import SharedStorage
-from spawner.client.preflight import OnFailure
+from portal.hub.settings.places import SiteStorage
 from spawner.errors import SlurmUnavailableError
 from spawner.space import Space
 
@@ -83,9 +82,9 @@ def user_with(cluster: FakeCluster, *names: str) -> Any:
     )
 
 
-def place(name: str, path: str, **changes: Any) -> SharedStorage:
-    known = {"label": name, "read_only": False, "check": OnFailure.WARN, "is_mount": False}
-    return SharedStorage(name=name, path=path, **{"folder": path} | known | changes)
+def place(name: str, path: str, **changes: Any) -> SiteStorage:
+    known = {"label": name, "read_only": False}
+    return SiteStorage(name=name, path=path, **{"folder": path} | known | changes)
 
 
 def page(**changes: Any) -> HomePage:
