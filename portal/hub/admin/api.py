@@ -60,11 +60,12 @@ class OperationHandler(APIHandler):
         known = find_cluster(self.users.settings)
         if known is not None:
             return known
-        # No spawner has been made since the hub started; any user's knows the cluster.
-        anybody = self.db.query(orm.User).first()
-        if anybody is None:
+        # No spawner has been made since the hub started; any of them knows the cluster. One with a
+        # row, which JupyterHub writes otherwise: health is also asked while the disk is full.
+        row = self.db.query(orm.Spawner).filter_by(name="").first()
+        if row is None:
             return None
-        cluster: Cluster = self.users[anybody].spawner.cluster
+        cluster: Cluster = self.users[row.user].spawner.cluster
         return cluster
 
     def sessions(self) -> Iterator[tuple[Any, Any]]:

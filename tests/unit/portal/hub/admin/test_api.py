@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
+from jupyterhub import orm
 
 from portal.hub.admin import api
 from portal.hub.messages.stop_notices import shared_notices
@@ -148,6 +149,25 @@ async def test_health_is_good_only_while_all_parts_are(
         (full, {"disk": "full"}),
     ):
         assert (answer.status, answer.json) == (503, parts | part | {"takes_sessions": False})
+
+
+async def test_health_writes_nothing_where_no_session_was_since_the_hub_started(
+    hub: HubInProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db = hub.app.db
+    # JupyterHub makes a row of a session for each user that it loads without one.
+    for row in db.query(orm.Spawner).filter_by(user=db.query(orm.User).first()):
+        db.delete(row)
+    db.commit()
+    hub.app.users.clear()
+    monkeypatch.setattr(api, "find_cluster", lambda _: None)
+    written: list[str] = []
+    monkeypatch.setattr(db, "commit", lambda: written.append("row"))
+
+    answer = await hub.ask("GET", "/dsportal/health")
+
+    assert (answer.status, answer.json["slurm"]) == (200, "answers")
+    assert written == []
 
 
 async def test_a_drain_is_no_fault_and_ends_with_its_deletion(hub: HubInProcess) -> None:
