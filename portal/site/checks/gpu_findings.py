@@ -22,8 +22,9 @@ from portal.site.checks.test_job_findings import assess_silence, job_node
 from spawner.client.slurm import Slurm
 from spawner.errors import JobRejectedError
 
-# The shortest ones that use all GPUs of a session, and one of them; the first with a kernel runs.
-TEMPLATES = ("horovod/digits.ipynb", "pytorch/digits.ipynb")
+# The shortest ones that use all GPUs of a session, and one of them, by what their kernel must
+# have: not every site has Horovod. The first that can run does.
+TEMPLATES = {"horovod/digits.ipynb": "horovod", "pytorch/digits.ipynb": "torch"}
 # The longest that the program on the node looks, and a minute for Slurm to start and to end it.
 LOOK_S = (
     gpu_probe.NVIDIA_SMI_S + gpu_probe.DCGMI_S + gpu_probe.TEMPLATE_S + gpu_probe.COUNT_S + 60.0
@@ -41,7 +42,7 @@ def gpu_probe_input(settings: Settings, n_gpus: int) -> dict[str, Any]:
     return {
         "server": str(settings.environments.server),
         "templates": str(settings.storage.templates),
-        "names": list(TEMPLATES),
+        "templates_by_name": TEMPLATES,
         "is_simulated": settings.site.simulated_gpus,
         "variables": public_variables(settings) | {"PORTAL_N_GPUS": str(n_gpus)},
     }

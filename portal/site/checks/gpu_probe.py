@@ -28,6 +28,7 @@ TEMPLATE_S = 600.0
 COUNT_S = 60.0
 NO_PROGRAM = 127
 N_LETTERS = 300
+HAS_MODULE = "import importlib.util, sys; sys.exit(importlib.util.find_spec(sys.argv[1]) is None)"
 # Of all that frameworks write, the lines that may say why there is no GPU.
 _ABOUT_GPUS = re.compile("CUDA|GPU|driver|dlopen|cuInit")
 # Run by the template's kernel: how many GPUs its framework finds.
@@ -106,7 +107,7 @@ def ask_dcgmi() -> dict[str, Any] | None:
 
 
 def run_template(question: dict[str, Any]) -> dict[str, Any]:
-    """Run the first template of a `question` whose kernel is there, from first to last cell.
+    """Run the first template of a `question` whose kernel has what it needs, to its last cell.
 
     Returns:
         "untried" with the reason; or "name", "kernel", "took_s" and "failed", which is empty if it
@@ -114,7 +115,7 @@ def run_template(question: dict[str, Any]) -> dict[str, Any]:
         unless GPUs are simulated.
     """
     templates, server = Path(question["templates"]), Path(question["server"])
-    for name in question["names"]:
+    for name, module in question["templates_by_name"].items():
         try:
             notebook = json.loads((templates / name).read_text("utf-8"))
             kernel = notebook["metadata"]["kernelspec"]["name"]
@@ -122,8 +123,10 @@ def run_template(question: dict[str, Any]) -> dict[str, Any]:
             python = json.loads(spec.read_text("utf-8"))["argv"][0]
         except (OSError, ValueError, LookupError):
             continue
+        if run([python, "-I", "-c", HAS_MODULE, module], COUNT_S)[0] != 0:
+            continue
         return {"name": name, "kernel": kernel, **execute(question, name, python)}
-    return {"untried": f"of {', '.join(question['names'])} or their kernels none is here"}
+    return {"untried": f"no kernel here can run {' or '.join(question['templates_by_name'])}"}
 
 
 def execute(question: dict[str, Any], name: str, python: str) -> dict[str, Any]:

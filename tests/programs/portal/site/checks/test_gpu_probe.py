@@ -63,7 +63,9 @@ def question(settings: Settings, tmp_path: Path) -> dict[str, Any]:
     (tmp_path / "templates/shared/lesson.py").write_text("")
     program(tmp_path / "server/bin/jupyter", JUPYTER.format(status=0))
     places = {"server": str(tmp_path / "server"), "templates": str(tmp_path / "templates")}
-    return gpu_probe_input(settings, n_gpus=2) | places
+    # Of modules, this Python has the second.
+    modules = {"horovod/digits.ipynb": "nowhere", "pytorch/digits.ipynb": "json"}
+    return gpu_probe_input(settings, n_gpus=2) | places | {"templates_by_name": modules}
 
 
 def program(path: Path, text: str) -> None:
@@ -165,4 +167,13 @@ def test_a_template_that_ran_is_told_with_the_gpus_that_its_kernel_finds(
 def test_without_a_kernel_no_template_runs(question: dict[str, Any]) -> None:
     found = run_job(question | {"server": "/nowhere"})
 
-    assert "horovod/digits.ipynb, pytorch/digits.ipynb" in found["template"]["untried"]
+    assert "horovod/digits.ipynb or pytorch/digits.ipynb" in found["template"]["untried"]
+
+
+def test_a_template_whose_kernel_lacks_horovod_gives_way_to_the_next(
+    question: dict[str, Any], tmp_path: Path
+) -> None:
+    kernels = tmp_path / "server/share/jupyter/kernels"
+    (kernels / "tensorflow").symlink_to(kernels / "pytorch")
+
+    assert run_job(question)["template"]["name"] == "pytorch/digits.ipynb"
