@@ -46,11 +46,7 @@ def values(release: Release) -> dict[str, str]:
 
 
 def builder_python(plan: Plan) -> Path:
-    """Return the Python that has setuptools in the locked version.
-
-    Raises:
-        BuildError: If it is not there.
-    """
+    """Return the Python that has setuptools in the locked version."""
     python = plan.environment(ENVIRONMENT) / "bin/python"
     if not python.exists():
         raise BuildError(
@@ -61,11 +57,7 @@ def builder_python(plan: Plan) -> Path:
 
 
 def write_python_packages(plan: Plan, release: Release, folder: Path, log: IO[str]) -> None:
-    """Write the source archives and the wheels of the plan's sources into a folder.
-
-    Raises:
-        BuildError: If setuptools fails.
-    """
+    """Write the source archives and the wheels of the plan's sources into a folder."""
     build = (uv_program(Plan()), "build", "--sdist", "--wheel", "--no-create-gitignore")
     with_setuptools = ("--no-build-isolation", "--python", builder_python(Plan()))
     with tempfile.TemporaryDirectory(prefix="dsportal-release-") as scratch:
@@ -79,11 +71,7 @@ def write_python_packages(plan: Plan, release: Release, folder: Path, log: IO[st
 
 
 def write_deb(release: Release, folder: Path, log: IO[str]) -> None:
-    """Write the .deb from the source archive in a folder, into the same folder.
-
-    Raises:
-        BuildError: If tar or dpkg-deb fails.
-    """
+    """Write the .deb from the source archive in a folder, into the same folder."""
     with tempfile.TemporaryDirectory(prefix="dsportal-deb-") as scratch:
         sources = Path(scratch) / "sources"
         sources.mkdir()
@@ -103,11 +91,7 @@ def write_deb(release: Release, folder: Path, log: IO[str]) -> None:
 
 
 def write_rpm(release: Release, folder: Path, log: IO[str]) -> None:
-    """Write the spec, and the rpm if this machine has rpmbuild, beside the source archive.
-
-    Raises:
-        BuildError: If rpmbuild fails.
-    """
+    """Write the spec, and the rpm if this machine has rpmbuild, beside the source archive."""
     spec = folder / f"{NAME}.spec"
     spec.write_text(fill(TEMPLATES_DIR / "rpm" / spec.name, values(release)))
     if shutil.which("rpmbuild") is None:
