@@ -80,7 +80,7 @@ def test_every_panel_has_what_grafana_needs() -> None:
 
 def test_every_alert_has_its_line_in_the_guide() -> None:
     rules = yaml.safe_load((MONITORING / "alerts.yml").read_text())["groups"][0]["rules"]
-    section = GUIDE.read_text().partition("### Alerts\n")[2].partition("\n## ")[0]
+    section = GUIDE.read_text().partition("## Alerts\n")[2].partition("\n## ")[0]
 
     assert {rule["alert"] for rule in rules} == set(re.findall(r"^\| `(\w+)` \|", section, re.M))
 

@@ -26,6 +26,7 @@ def server(tmp_path: Path) -> Path:
     packages.mkdir(parents=True)
     for name in ("portal", "spawner"):
         (packages / name).symlink_to(CHECKOUT / name)
+    (packages / "dsportal").symlink_to(CHECKOUT / "portal/dsportal/dsportal")
     (server / "bin").mkdir()
     (server / "bin/python").symlink_to(sys.executable)
     offer_commands(server)
