@@ -24,6 +24,9 @@ CHECKOUT = Path(__file__).resolve().parents[3]
 PROGRAM = Path(__file__).with_name("sampled_mutmut.py")
 WORK_DIR = CHECKOUT / "tests" / "output" / "mutation"
 PACKAGES = ("spawner", "portal")
+# The project of `dsportal`. Its package is at the root of the copy: mutmut takes the name of a
+# module from its path, and knows a mutant by it.
+PROJECT = "portal/dsportal"
 COPIED_DIRS = (*PACKAGES, "tests", "deploy", "docs", "notebook_templates")
 COPIED_FILES = ("setup.cfg", "README.md", "CHANGELOG.md", "LICENSE")
 NOT_COPIED = shutil.ignore_patterns("__pycache__", "output", "node_modules", "mutants")
@@ -102,8 +105,8 @@ def settings_of(module: MutatedModule, multiplier: float) -> str:
     """Return mutmut's table for pyproject.toml; for `multiplier` see LIMITS_OF_TIME."""
     others = [*(name for name in COPIED_DIRS if name not in (*PACKAGES, "tests")), *COPIED_FILES]
     return SETTINGS.format(
-        packages=json.dumps(PACKAGES),
-        modules=json.dumps([module.path]),
+        packages=json.dumps([*PACKAGES, "dsportal"]),
+        modules=json.dumps([path_in_copy(module)]),
         also_copy=json.dumps(others),
         tests=json.dumps(module.tests),
         patterns=json.dumps([LOGGING]),
@@ -192,6 +195,8 @@ def prepare(module: MutatedModule, folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     for name in COPIED_DIRS:
         shutil.copytree(CHECKOUT / name, folder / name, ignore=NOT_COPIED, symlinks=True)
+    shutil.move(folder / PROJECT / "dsportal", folder / "dsportal")
+    shutil.rmtree(folder / PROJECT)
     for name in COPIED_FILES:
         shutil.copy2(CHECKOUT / name, folder / name)
     if module.environment:
@@ -200,6 +205,11 @@ def prepare(module: MutatedModule, folder: Path) -> None:
         for path in installed.glob("mutmut*"):
             shutil.copytree(path, folder / "mutants" / path.name)
     stamp.write_text(fingerprint)
+
+
+def path_in_copy(module: MutatedModule) -> str:
+    """Return where the module is below the copy of the checkout."""
+    return module.path.removeprefix(f"{PROJECT}/")
 
 
 def fingerprint_of(module: MutatedModule) -> str:
@@ -217,7 +227,7 @@ def fingerprint_of(module: MutatedModule) -> str:
 
 def read_mutants(module: MutatedModule, folder: Path) -> list[Mutant]:
     """Read what mutmut left beside the mutated module."""
-    mutated = folder / "mutants" / module.path
+    mutated = folder / "mutants" / path_in_copy(module)
     codes = json.loads(mutated.with_name(f"{mutated.name}.meta").read_text())["exit_code_by_key"]
     spans = json.loads(mutated.with_name(f"{mutated.name}.spans").read_text())["spans"]
     lines = mutated.read_text().splitlines()
