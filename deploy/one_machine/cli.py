@@ -31,7 +31,6 @@ from deploy.one_machine.node import running_cluster
 from deploy.one_machine.portal import PUBLIC_PORT, does_refuse_sessions
 from deploy.one_machine.removal import steps_down, steps_purge
 from deploy.one_machine.steps import run_steps, select
-from deploy.one_machine.supervisor import end_earlier
 from deploy.one_machine.users import DEMO_USERS
 
 LAST_STEP = "hub"
@@ -183,7 +182,6 @@ def _up(wanted: argparse.Namespace) -> None:
     names = {step.name for step in steps}
     # Without the step that waits for it, the builder would be left running.
     steps = [step for step in steps if step.name != "build" or "environments" in names]
-    end_earlier()
     try:
         run_steps(steps)
     finally:

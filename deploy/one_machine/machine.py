@@ -31,6 +31,7 @@ from deploy.one_machine.layout import (
     STATE_DIR,
 )
 from deploy.one_machine.steps import Step
+from deploy.one_machine.supervisor import end_orphans
 
 FOLDERS = (SETTINGS_DIR, STATE_DIR, LOG_DIR, RUN_DIR, NODES_DIR)
 
@@ -109,6 +110,8 @@ def _node_step(part: Node, cluster: Cluster) -> Step:
 
 def ensure_accounts() -> str:
     """Create the folders and the account of hub and proxy, except on somebody else's machine."""
+    # Before one of these passes for the machine's own nslcd.
+    end_orphans()
     # Before the first folder: a refused machine gets none of ours.
     name_service.refuse_foreign_nslcd()
     for folder in FOLDERS:

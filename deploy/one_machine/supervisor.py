@@ -12,7 +12,6 @@ import http.client
 import os
 import signal
 import socket
-import time
 import xmlrpc.client
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -170,23 +169,22 @@ def shut_down() -> None:
     with contextlib.suppress(OSError, xmlrpc.client.Fault):
         _ask("shutdown")
     wait_until(lambda: not _is_answering(), timeout_s=END_TIMEOUT_S, what="supervisord ends")
-    _end_orphans()
+    end_orphans()
 
 
-def end_earlier() -> None:
-    """End the daemons of a demo that was started before supervisor ran them."""
-    for path in RUN_DIR.glob("*.pid"):
-        pid, ticks, *_ = [*path.read_text().split(), "", ""]
-        stat = Path(f"/proc/{pid}/stat")
-        while path.name != "supervisord.pid" and ticks and stat.exists():
-            fields = stat.read_text().rpartition(")")[2].split()
-            if fields[0] == "Z" or fields[19] != ticks:
-                break
-            is_node = path.name.startswith("node")
-            os.kill(int(pid), signal.SIGKILL if is_node else signal.SIGTERM)
-            time.sleep(0.5)
-        if path.name != "supervisord.pid":
-            path.unlink()
+def end_orphans() -> None:
+    """End the daemons that a supervisord which was killed has left."""
+    if _is_answering():
+        return
+    orphans = [pid for pid in _orphans() if pid != os.getpid()]
+    for pid in orphans:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    wait_until(
+        lambda: not set(_orphans()) & set(orphans),
+        timeout_s=END_TIMEOUT_S,
+        what="the daemons of a supervisord that was killed end",
+    )
 
 
 def _ensure_supervisor() -> None:
@@ -197,7 +195,7 @@ def _ensure_supervisor() -> None:
         ensure_folder(folder)
     if _is_answering():
         return
-    _end_orphans()
+    end_orphans()
     ensure_file(CONFIGURATION, render("supervisord.conf"))
     # nice(1) goes on where root may not, as in a container; then all programs are equal.
     run(["nice", "-n", str(NICE), "supervisord", "-c", CONFIGURATION])
@@ -226,18 +224,6 @@ def _take_over(name: str) -> None:
         _ask("removeProcessGroup", name)
     if name in added or name in changed:
         _ask("addProcessGroup", name)
-
-
-def _end_orphans() -> None:
-    orphans = [pid for pid in _orphans() if pid != os.getpid()]
-    for pid in orphans:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    wait_until(
-        lambda: not set(_orphans()) & set(orphans),
-        timeout_s=END_TIMEOUT_S,
-        what="the daemons of a supervisord that was killed end",
-    )
 
 
 def _orphans() -> Iterator[int]:

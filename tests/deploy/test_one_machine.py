@@ -5,6 +5,7 @@ from __future__ import annotations
 import grp
 import os
 import pwd
+import signal
 import stat
 import subprocess
 import sys
@@ -301,3 +302,12 @@ def test_setting_up_again_changes_nothing_and_is_quick() -> None:
     assert "http://127.0.0.1:8000" in done.stdout
     assert "Sessions  are refused" not in done.stdout
     assert all(word in done.stdout for word in ("ada", "grace", demo_password(), "deploy/down"))
+
+
+def test_what_a_killed_supervisor_left_keeps_no_machine_from_being_set_up() -> None:
+    os.kill(int(Path("/run/data-scientist-portal/supervisord.pid").read_text()), signal.SIGKILL)
+
+    done = run(str(CHECKOUT / "deploy" / "up"), timeout_s=300)
+
+    assert done.returncode == 0, done.stderr
+    assert None not in pids().values()
