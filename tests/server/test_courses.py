@@ -16,7 +16,12 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 
 from playwright.sync_api import Page, expect  # noqa: E402
 
-from tests.server.test_pages import PAGE_TIMEOUT_MS, SERVER_PYTHON, chromium, picture  # noqa: E402, F401
+from tests.server.test_tensorboard_in_browser import (  # noqa: E402, F401
+    PAGE_TIMEOUT_MS,
+    SERVER_PYTHON,
+    chromium,
+    picture,
+)
 from tests.support.chromium import log_in  # noqa: E402
 from tests.support.git_server import GitServer  # noqa: E402
 from tests.support.notebook_server import NotebookServer, start_jupyterlab  # noqa: E402

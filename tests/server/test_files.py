@@ -1,114 +1,122 @@
-"""Files of the shared storage, opened and downloaded through the link in the home."""
+"""Folders and checkpoints, asked for as JupyterLab's file browser and editor do it."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import requests
 
 from tests.support.notebook_server import NotebookServer
 
-PAGE = "<script>parent.document</script>"
-
-
-@pytest.fixture(scope="module")
-def storage(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The shared storage, with what colleagues put there."""
-    storage = tmp_path_factory.mktemp("isilon")
-    (storage / "project").mkdir()
-    (storage / "project/README.md").write_text("of all\n")
-    (storage / "project/page.html").write_text(PAGE)
-    (storage / "project/.hidden").write_text("of all\n")
-    (storage / "project/away").symlink_to("/etc/hostname")
-    (storage / "project/away-folder").symlink_to("/etc")
-    (storage / "project/inside").symlink_to("README.md")
-    return storage
-
-
-@pytest.fixture(scope="module")
-def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Further storage of the site."""
-    scratch = tmp_path_factory.mktemp("scratch")
-    (scratch / "README.md").write_text("of the scratch\n")
-    return scratch
-
 
 @pytest.fixture(scope="module")
 def server(
-    tmp_path_factory: pytest.TempPathFactory, tensorboard_python: Path, storage: Path, scratch: Path
+    tmp_path_factory: pytest.TempPathFactory, tensorboard_python: Path
 ) -> Iterator[NotebookServer]:
-    places = {"isilon": str(storage), "scratch": str(scratch)}
-    environ = {"JUPYTER_NO_CONFIG": "1", "PORTAL_STORAGE": json.dumps(places)}
-    server = NotebookServer(tmp_path_factory.mktemp("files"), tensorboard_python, environ=environ)
-    (server.root / "own.txt").write_text("mine\n")
-    (server.root / "elsewhere").symlink_to("/etc")
+    storage = tmp_path_factory.mktemp("isilon")
+    server = NotebookServer(
+        tmp_path_factory.mktemp("contents"),
+        tensorboard_python,
+        # As JupyterHub sets it.
+        "--FileContentsManager.delete_to_trash=False",
+        environ={
+            "JUPYTER_NO_CONFIG": "1",
+            "PORTAL_STORAGE": json.dumps({"isilon": str(storage)}),
+        },
+    )
     yield server
     server.stop()
 
 
-def ask(server: NotebookServer, path: str) -> requests.Response:
-    return server.http.get(f"{server.host}/user/ada/files/{path}", timeout=30)
+def send(server: NotebookServer, method: str, path: str, **body: Any) -> requests.Response:
+    url = f"{server.host}/user/ada/api/contents/{path}"
+    answer = server.http.request(method, url, json=body or None, timeout=30)
+    answer.raise_for_status()
+    return answer
 
 
-@pytest.mark.parametrize("name", ["README.md", "inside"])
-def test_a_file_of_the_storage_opens(server: NotebookServer, name: str) -> None:
-    answer = ask(server, f"isilon/project/{name}")
-
-    assert (answer.status_code, answer.text) == (200, "of all\n")
-    assert ask(server, "own.txt").text == "mine\n"
+def save(server: NotebookServer, path: str, text: str) -> None:
+    send(server, "PUT", path, type="file", format="text", content=text)
 
 
-def test_a_file_of_further_storage_opens_under_its_own_name(server: NotebookServer) -> None:
-    assert ask(server, "scratch/README.md").text == "of the scratch\n"
+def move(server: NotebookServer, path: str, to: str) -> None:
+    url = f"{server.host}/user/ada/api/contents/{path}"
+    server.http.patch(url, json={"path": to}, timeout=30).raise_for_status()
 
 
-def test_no_storage_leads_into_another(server: NotebookServer, scratch: Path) -> None:
-    (scratch / "away").symlink_to(server.root / "isilon/project/README.md")
-
-    assert ask(server, "scratch/away").status_code == 403
-
-
-def test_it_is_downloaded_under_its_name(server: NotebookServer) -> None:
-    answer = ask(server, "isilon/project/README.md?download=1")
-
-    assert answer.text == "of all\n"
-    assert "attachment" in answer.headers["Content-Disposition"]
-    assert "README.md" in answer.headers["Content-Disposition"]
+def keep(server: NotebookServer, path: str) -> None:
+    """Make a checkpoint, as JupyterLab does for each file that it opens or saves."""
+    send(server, "POST", f"{path}/checkpoints")
 
 
-def test_a_colleagues_page_is_sandboxed(server: NotebookServer) -> None:
-    answer = ask(server, "isilon/project/page.html")
-
-    assert answer.text == PAGE
-    assert "sandbox allow-scripts" in answer.headers["Content-Security-Policy"]
-    assert "allow-same-origin" not in answer.headers["Content-Security-Policy"]
+def checkpoints(server: NotebookServer, path: str) -> list[str]:
+    return [each["id"] for each in send(server, "GET", f"{path}/checkpoints").json()]
 
 
-@pytest.mark.parametrize(
-    ("path", "status"),
-    [
-        ("isilon/project/away", 403),
-        ("isilon/project/away-folder/hostname", 403),
-        ("elsewhere/hostname", 403),
-        ("isilon/project", 403),
-        ("isilon/project/.hidden", 404),
-        ("isilon/absent", 404),
-        ("isilon/%2e%2e/%2e%2e/%2e%2e/%2e%2e/%2e%2e/etc/hostname", 403),
-    ],
-)
-def test_nothing_else_is_shown(server: NotebookServer, path: str, status: int) -> None:
-    answer = ask(server, path)
-
-    assert answer.status_code == status
-    assert answer.text.strip() != Path("/etc/hostname").read_text().strip()
+def revert(server: NotebookServer, path: str) -> str:
+    (checkpoint,) = checkpoints(server, path)
+    send(server, "POST", f"{path}/checkpoints/{checkpoint}")
+    return (server.root / path).read_text()
 
 
-def test_nobody_gets_it_without_the_login(server: NotebookServer) -> None:
-    url = f"{server.host}/user/ada/files/isilon/project/README.md"
+def test_a_folder_that_is_dropped_holds_nothing_but_its_files(server: NotebookServer) -> None:
+    send(server, "PUT", "pictures", type="directory")
+    for name in ("cats", "dogs"):
+        made = send(server, "POST", "pictures", type="directory").json()
+        move(server, made["path"], f"pictures/{name}")
+        save(server, f"pictures/{name}/1.txt", "a picture")
+        keep(server, f"pictures/{name}/1.txt")
 
-    answer = requests.get(url, timeout=30, allow_redirects=False)
+    found = {str(path.relative_to(server.root)) for path in server.root.glob("pictures/**/*")}
 
-    assert answer.status_code == 302
+    assert found == {"pictures/cats", "pictures/cats/1.txt", "pictures/dogs", "pictures/dogs/1.txt"}
+
+
+def test_each_file_is_reverted_to_its_own_checkpoint(server: NotebookServer) -> None:
+    for folder in ("more", "runs"):
+        save(server, f"{folder}/same.txt", f"first of {folder}")
+        keep(server, f"{folder}/same.txt")
+        save(server, f"{folder}/same.txt", "second")
+
+    assert revert(server, "more/same.txt") == "first of more"
+    assert revert(server, "runs/same.txt") == "first of runs"
+
+
+def test_a_checkpoint_goes_where_its_folder_goes(server: NotebookServer) -> None:
+    send(server, "PUT", "before", type="directory")
+    save(server, "before/a.txt", "first")
+    keep(server, "before/a.txt")
+    save(server, "before/a.txt", "second")
+
+    move(server, "before", "after")
+    send(server, "PUT", "before", type="directory")
+    save(server, "before/a.txt", "another file")
+
+    assert checkpoints(server, "before/a.txt") == []
+    assert revert(server, "after/a.txt") == "first"
+
+
+def test_a_folder_is_deleted_with_all_that_is_in_it(server: NotebookServer) -> None:
+    save(server, "runs/first/a.txt", "first")
+    keep(server, "runs/first/a.txt")
+
+    send(server, "DELETE", "runs/first")
+    send(server, "PUT", "runs/first", type="directory")
+    save(server, "runs/first/a.txt", "another file")
+
+    assert checkpoints(server, "runs/first/a.txt") == []
+
+
+def test_a_link_is_deleted_and_what_it_leads_to_stays(server: NotebookServer) -> None:
+    link = server.root / "isilon"
+    (link.resolve() / "of-all.txt").write_text("of all\n")
+    storage = link.resolve()
+
+    send(server, "DELETE", "isilon")
+
+    assert not link.is_symlink()
+    assert (storage / "of-all.txt").read_text() == "of all\n"

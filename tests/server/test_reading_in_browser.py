@@ -17,7 +17,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook  # noqa: 
 from playwright.sync_api import Browser, Locator, Page, expect  # noqa: E402
 
 from tests.browser.axe import expect_accessible  # noqa: E402
-from tests.server.test_cells_in_browser import (  # noqa: E402
+from tests.server.test_kernels_in_browser import (  # noqa: E402
     PICTURES_DIR,
     SERVER_PYTHON,
     open_notebook,

@@ -24,7 +24,6 @@ from portal.server.templates.templates import (
     FOLDER_NAME,
     MOST_TEMPLATE_BYTES,
     digest,
-    digests,
     free_name,
 )
 from portal.server.templates.versions import Release, read_releases, write_releases
@@ -189,7 +188,7 @@ def _replace(folder: Any, parts: list[str], path: PurePosixPath, content: bytes,
     releases = read_releases(home)
     release = releases.get(str(path), Release())
     # Neither this release nor the last one that was written: the user edited it.
-    if present is not None and not digests(present) & {digest(content), release.written}:
+    if present is not None and digest(present) not in {digest(content), release.written}:
         kept = free_name(folder, path, "edited")
         folder.write(kept, present)
     folder.write(path.name, content)

@@ -146,15 +146,15 @@ class Installation:
         """Install one file; `name` is its path, `target` its folder."""
         new, release = digest(content), self._releases.get(str(name), Release())
         present = target.read(name.name)
-        known = digests(present or b"")
-        if present is None or known & {new, release.written}:
+        known = None if present is None else digest(present)
+        if known in {None, new, release.written}:
             # If it says the same already, only the record is missing; its outputs stay.
-            if present is None or new not in known:
+            if known != new:
                 target.write(name.name, content)
                 self._outcome.written.append(str(name))
             self._releases[str(name)] = Release(written=new)
         # Edited by the user: the new release goes next to it, once.
-        elif not digests(content) & {release.written, release.beside}:
+        elif new not in {release.written, release.beside}:
             beside = free_name(target, name, "new", release.beside)
             target.write(beside, content)
             self._outcome.beside.append(str(name.with_name(beside)))
@@ -186,7 +186,7 @@ def _is_free(target: Folder, name: str, last_beside: str) -> bool:
         present = target.read(name)
     except NotPlainError:
         return False
-    return present is None or last_beside in digests(present)
+    return present is None or last_beside == digest(present)
 
 
 def _reason(error: Exception) -> str:
@@ -201,11 +201,6 @@ def digest(content: bytes) -> str:
     """
     cells = _sources(content)
     return hashlib.sha256(content if cells is None else json.dumps(cells).encode()).hexdigest()
-
-
-def digests(content: bytes) -> set[str]:
-    """Return `digest`, and the SHA-256 of the whole, which earlier records have for notebooks."""
-    return {digest(content), hashlib.sha256(content).hexdigest()}
 
 
 def _sources(content: bytes) -> list[list[str]] | None:

@@ -20,6 +20,12 @@ def test_each_folder_with_a_plugin_is_a_feature() -> None:
     assert sorted(NAMES) == sorted(p.parent.name for p in SERVER_DIR.glob("*/plugin.py"))
 
 
+def test_typescript_lies_in_a_folder_of_the_feature_that_it_belongs_to() -> None:
+    sources = (SERVER_DIR / "labextension_src/src").iterdir()
+
+    assert {path.name for path in sources if path.is_dir()} <= {*NAMES, "base", "lab"}
+
+
 def test_storage_that_hangs_does_not_hold_up_the_session(caplog: pytest.LogCaptureFixture) -> None:
     answers, others = threading.Event(), threading.Event()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import resource
@@ -123,19 +122,6 @@ def test_a_notebook_that_was_only_run_keeps_its_outputs(site: Site) -> None:
 
     assert site.files() == {NAME: notebook("first", output="done")}
     assert list(outcome.notes()) == []
-
-
-def test_a_record_of_whole_notebooks_still_tells_what_was_edited(site: Site) -> None:
-    site.release(notebook("first"))
-    site.start_session()
-    record = site.home / RECORD_PATH
-    whole = hashlib.sha256(notebook("first").encode()).hexdigest()
-    record.write_text(json.dumps({NAME: {"written": whole, "beside": ""}}))
-    site.release(notebook("second"))
-
-    site.start_session()
-
-    assert site.files() == {NAME: notebook("second")}
 
 
 def test_an_edit_alone_brings_nothing_beside_it(site: Site) -> None:

@@ -16,7 +16,7 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 from nbformat.v4 import new_code_cell, new_notebook  # noqa: E402
 from playwright.sync_api import Browser, Page, Route, expect  # noqa: E402
 
-from tests.server.test_cells_in_browser import (  # noqa: E402
+from tests.server.test_kernels_in_browser import (  # noqa: E402
     PICTURES_DIR,
     SERVER_PYTHON,
     WAITING_CELL,
