@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import Awaitable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -64,10 +65,16 @@ class PortalServer(ExtensionApp):
     async def stop_extension(self) -> None:
         """Stop the features, and remove the private folder."""
         # First, while there is time: soon after SIGTERM Slurm kills what is left.
-        await asyncio.gather(*(feature.save() for feature in self.features))
+        await self._finish(feature.save() for feature in self.features)
         # No more questions from kernels that are about to end.
         self.local_socket.close()
-        await asyncio.gather(*(feature.stop() for feature in self.features))
+        await self._finish(feature.stop() for feature in self.features)
         # What has just ended kept its sockets there.
         shutil.rmtree(self.shared.private_dir, ignore_errors=True)
         end_despite_threads(self.log)
+
+    async def _finish(self, works: Iterable[Awaitable[object]]) -> None:
+        # One that fails must not leave the others running.
+        for result in await asyncio.gather(*works, return_exceptions=True):
+            if isinstance(result, BaseException):
+                self.log.error("A feature of the session did not end well", exc_info=result)

@@ -7,7 +7,7 @@ Source:
     jupyterlab_server 2.28.1, `LicensesHandler.finish`.
 
 Shown by:
-    tests/server/test_pages.py
+    tests/server/test_tensorboard_in_browser.py
 """
 
 from __future__ import annotations

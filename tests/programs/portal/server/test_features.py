@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
 
 from portal.server.features import NAMES
-from tests.support.checkout import PYTHONPATH
-from tests.support.notebook_server import CHECKOUT, NotebookServer
+from tests.support.checkout import CHECKOUT, PYTHONPATH
+from tests.support.notebook_server import NotebookServer
 
 PACKAGE = CHECKOUT / "portal"
 # One address of each feature; the others have none, or change answers of Jupyter's own.
@@ -60,7 +59,7 @@ def answers_without(name: str, tmp_path: Path) -> dict[str, int]:
         Path("/bin/false"),
         environ={
             "JUPYTER_NO_CONFIG": "1",
-            "PYTHONPATH": f"{tmp_path / 'site'}{os.pathsep}{PYTHONPATH}",
+            "PYTHONPATH": f"{tmp_path / 'site'}:{PYTHONPATH}",
             "PORTAL_SETTINGS": json.dumps(EVERYTHING_ON),
         },
     )
@@ -72,8 +71,10 @@ def answers_without(name: str, tmp_path: Path) -> dict[str, int]:
         }
     finally:
         server.stop()
-    failures = [line for line in server.log_path.read_text().splitlines() if "/portal/s" in line]
-    assert [line for line in failures if line.lstrip().startswith("File ")] == []
+    log = server.log_path.read_text()
+    assert "portal.server | extension was successfully loaded" in log
+    traced = [line for line in log.splitlines() if line.lstrip().startswith("File ")]
+    assert [line for line in traced if "/portal/server/" in line] == []
     return found
 
 
