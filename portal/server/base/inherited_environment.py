@@ -8,8 +8,8 @@ from pathlib import Path
 from portal.environments.probe import probe_node
 from portal.server.base.commands import offer_commands, offer_modules, replace_missing_shell
 from portal.server.base.import_path import drop_relative_paths, guard_ports, offer_library
-from portal.server.base.inheritance import leave_no_core_files, prepare_environment
-from portal.server.base.storage_links import expand_storage
+from portal.server.base.job_environment import leave_no_core_files, prepare_environment
+from portal.server.base.shared_storage import expand_storage
 
 
 def prepare_inherited(environ: MutableMapping[str, str], prefix: Path) -> None:

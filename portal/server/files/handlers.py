@@ -15,9 +15,9 @@ from tornado.web import HTTPError
 from portal.server.base.authorization import for_the_user
 from portal.server.base.chunks import ChunksHandler
 from portal.server.base.preview import preview
-from portal.server.base.sending import send_pieces
 from portal.server.base.transfers import Transfers
 from portal.server.files.archive import stream_archive
+from portal.server.files.sending import send_pieces
 from portal.server.files.upload import Upload
 from portal.settings.session_tables import SessionTables
 

@@ -6,9 +6,10 @@ import os
 from pathlib import Path
 
 from portal.server.base.feature import Feature, Plugin, Shared
-from portal.server.base.storage_links import link_storage, read_storage
+from portal.server.base.shared_storage import read_storage
 from portal.server.storage.files import shared_files
 from portal.server.storage.handlers import storage_routes
+from portal.server.storage.links import link_storage
 
 
 def load(shared: Shared) -> Feature:

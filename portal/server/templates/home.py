@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 from pathlib import Path
 
-from portal.server.base.storage_links import read_storage
+from portal.server.base.shared_storage import read_storage
 from portal.server.templates.copies import copies_folder_name
 from portal.server.templates.source import TemplateSource, fetch, template_sources
 from portal.server.templates.templates import FOLDER_NAME, install_templates

@@ -17,7 +17,7 @@ from traitlets.config import LoggingConfigurable
 
 from portal.server.base.errors import StorageTimeoutError, ViewerError, ViewerLimitError
 from portal.server.base.private_dir import make_private_dir
-from portal.server.base.storage_links import read_storage
+from portal.server.base.shared_storage import read_storage
 from portal.server.viewers.folder import Folder, resolve_folder
 from portal.server.viewers.page import FolderPage, Spare, start_page, start_spare
 from portal.server.viewers.viewer import Viewer

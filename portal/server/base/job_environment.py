@@ -1,4 +1,4 @@
-"""Environment and limits that kernels, terminals and tools inherit from the notebook server."""
+"""The job's environment and limits, as programs of a session inherit them."""
 
 from __future__ import annotations
 

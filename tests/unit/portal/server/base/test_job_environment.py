@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from portal.server.base.inheritance import prepare_environment
+from portal.server.base.job_environment import prepare_environment
 
 
 def test_what_describes_the_session_stays_and_what_shapes_the_next_job_goes() -> None:
