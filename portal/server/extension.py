@@ -34,7 +34,7 @@ class PortalServer(ExtensionApp):
     static_paths = [str(folder) for folder in FOLDERS]  # noqa: RUF012
 
     def initialize_settings(self) -> None:
-        """Prepare environment, home and kernels, so that the first page shows them."""
+        """Prepare what all features share."""
         prepare_inherited(os.environ, Path(sys.prefix))
         keep_readable(self.serverapp.contents_manager)
         change_contents(self.serverapp.contents_manager)
@@ -44,10 +44,11 @@ class PortalServer(ExtensionApp):
         options = json.loads(os.environ.get("JUPYTERHUB_COOKIE_OPTIONS", "{}"))
         self.serverapp.web_app.settings.setdefault("xsrf_cookie_kwargs", {}).update(options)
         self.shared = make_shared(self)
-        self.features = load_features(self.shared)
 
     def initialize_handlers(self) -> None:
-        """Register what the features answer, and what they tell the pages."""
+        """Load the features, register what they answer, and tell pages of them."""
+        # Not earlier: Jupyter puts back those of its settings that are changed until here.
+        self.features = load_features(self.shared)
         page_data = self.serverapp.web_app.settings.setdefault("page_config_data", {})
         page_data["portalName"] = self.shared.settings.site.name
         for feature in self.features:
