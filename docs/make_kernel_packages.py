@@ -13,14 +13,13 @@ from pathlib import Path
 CHECKOUT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(CHECKOUT))
 
-from deploy.environments.builder.environment import read_pins  # noqa: E402
-from deploy.environments.builder.uv import canonical_name  # noqa: E402
+from deploy.environments.builder.plan import Flavour, Plan  # noqa: E402
+from deploy.environments.builder.uv import locked, read_pins, read_toml  # noqa: E402
 
 PAGE = CHECKOUT / "docs/use/packages.md"
-RECIPES = CHECKOUT / "deploy" / "environments"
-LOCKS = RECIPES / "locks" / "3.11"
-# The kernels' names, and the locks of what they hold.
-KERNELS = {"Python 3": "server", "TensorFlow": "tensorflow-gpu", "PyTorch": "pytorch-gpu"}
+PLAN = Plan(flavour=Flavour.GPU)
+# The kernels' names, and the environments of what they hold.
+KERNELS = {"Python 3": "server", "TensorFlow": "tensorflow", "PyTorch": "pytorch"}
 FRAMEWORKS = (
     *("tensorflow", "torch", "keras", "tensorboard"),
     *("torchvision", "transformers", "tokenizers", "accelerate", "peft", "onnx", "onnxruntime"),
@@ -30,13 +29,15 @@ BEGIN = "<!-- Made by docs/make_kernel_packages.py; do not edit this table by ha
 
 def packages() -> list[str]:
     """Return the packages to show: the frameworks', then what all kernels may have."""
-    lines = (RECIPES / "notebook.in").read_text().splitlines()
-    return [*FRAMEWORKS, *sorted(canonical_name(line) for line in lines if line[0] != "#")]
+    groups = read_toml(PLAN.recipes_dir / "pyproject.toml")["dependency-groups"]
+    return [*FRAMEWORKS, *sorted(groups["notebook"])]
 
 
 def table() -> str:
     """Return the table, with the version of each package in each kernel on Python 3.11."""
-    pins = [read_pins(LOCKS / f"{lock}.txt") for lock in KERNELS.values()]
+    locks = [locked(PLAN, name).splitlines() for name in KERNELS.values()]
+    # Of a package with several versions the first, which is that of the oldest Python.
+    pins = [read_pins("\n".join(reversed(lines))) for lines in locks]
     rows = [[name, *(pin.get(name, "") for pin in pins)] for name in packages()]
     lines = [["package", *KERNELS], ["---"] * (len(KERNELS) + 1), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
-import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -20,12 +19,18 @@ from pathlib import Path
 CHECKOUT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(CHECKOUT))
 
-from deploy.environments.builder.plan import Plan  # noqa: E402
-from deploy.environments.builder.uv import canonical_name  # noqa: E402
+from deploy.environments.builder.plan import Flavour, Plan  # noqa: E402
+from deploy.environments.builder.pytorch import OF_CUDA  # noqa: E402
+from deploy.environments.builder.uv import (  # noqa: E402
+    canonical_name,
+    locked,
+    read_pins,
+    read_toml,
+)
 
 PAGE = CHECKOUT / "docs/reference/licences.md"
 RECIPES = CHECKOUT / "deploy" / "environments"
-INSTALLED = ("uv", "hub", "server", "tensorboard", "tensorflow", "pytorch")
+INSTALLED = ("uv", "node", "hub", "server", "tensorboard", "tensorflow", "pytorch")
 ONLY_HERE = ("package", "test", "moto")
 OWN = frozenset({"data-scientist-portal", "dsportal"})
 # Of Debian's Python, in each environment.
@@ -68,8 +73,8 @@ _TOP = """\
 
 Made by `docs/make_licences.py` from what the packages say of themselves; do not edit it by hand.
 
-The portal is under [Apache-2.0](../LICENSE). Its built extension of JupyterLab holds no package of
-others. Everything below is downloaded when the portal is installed, as its authors published it;
+The portal is under [Apache-2.0](../../LICENSE). Its built extension of JupyterLab holds no package
+of others. Everything below is downloaded when the portal is installed, as its authors published it;
 the [container](../tutorial/container.md) that you build holds it, too.
 
 There are two exceptions. Horovod's source is changed and compiled on your machine; changes and
@@ -124,9 +129,9 @@ def read_environments(names: Iterable[str]) -> dict[str, str]:
 
 def only_for_gpus() -> set[str]:
     """Return the names of the packages that only machines with GPUs get."""
-    locks = [*RECIPES.glob("locks/*/*.txt"), RECIPES / "cuda.txt"]
-    of_gpus = {path for path in locks if path.stem == "cuda" or path.stem.endswith("-gpu")}
-    return locked(of_gpus) - locked(set(locks) - of_gpus)
+    plan = Plan(flavour=Flavour.GPU)
+    locks = [locked(plan, group) for group in ("tensorflow", "pytorch", "cuda")]
+    return {name for lock in locks for name in read_pins(lock) if name.startswith(OF_CUDA)}
 
 
 def read_npm(name: str) -> dict[str, str]:
@@ -141,13 +146,8 @@ def read_npm(name: str) -> dict[str, str]:
 
 def locked_packages() -> set[str]:
     """Return the names of all packages of all locks."""
-    return locked({*RECIPES.glob("locks/*/*.txt"), RECIPES / "cuda.txt"})
-
-
-def locked(paths: Iterable[Path]) -> set[str]:
-    """Return the names of all packages of some locks."""
-    texts = [path.read_text() for path in paths]
-    return {name for text in texts for name in re.findall(r"^([\w.-]+)==", text, re.M)}
+    packages = [one for lock in RECIPES.glob("**/uv.lock") for one in read_toml(lock)["package"]]
+    return {one["name"] for one in packages if "registry" in one["source"]}
 
 
 def table(licences: Mapping[str, str]) -> str:
@@ -169,8 +169,8 @@ def render() -> str:
     parts = (
         _TOP.rstrip(),
         "## Python packages",
-        "The environments of the hub, of sessions, TensorBoard, TensorFlow and PyTorch, on Python "
-        "3.11 without CUDA:",
+        "The environments of the hub, of sessions, TensorBoard, TensorFlow, PyTorch and Node.js, on"
+        " Python 3.11 without CUDA:",
         table(installed),
         "The packages under LGPL and MPL are used unchanged, and so is Pandoc, a program under "
         "GPL-2.0-or-later in pypandoc-binary.",
@@ -178,9 +178,9 @@ def render() -> str:
         "The proxy:",
         table(read_npm("proxy")),
         "## Not read",
-        "These packages are installed only for GPUs, for another Python, on a machine without "
-        "Node.js, or on request (MXNet, Netron, MLflow, xprof). Their licences are not listed here;"
-        " NVIDIA's libraries come under NVIDIA's own terms.",
+        "These packages are installed only for GPUs, for another Python, or on request (MXNet, "
+        "Netron, MLflow, xprof). Their licences are not listed here; NVIDIA's libraries come under "
+        "NVIDIA's own terms.",
         ", ".join(others),
         "VS Code, on request, is code-server under MIT. `ThirdPartyNotices.txt` and the packages "
         "in its folder name the licences of what it is made of.",

@@ -6,7 +6,7 @@ from typing import Any
 
 from playwright.sync_api import Page
 
-from deploy.environments.builder.axe import script
+from deploy.environments.builder.node import axe_script
 from deploy.environments.builder.plan import Plan
 
 MOST_PLACES = 5
@@ -22,7 +22,7 @@ def violations(page: Page, *, without: tuple[str, ...] = ()) -> list[str]:
     Returns:
         For each rule that is broken one text: the rule, what it asks for, and where it is broken.
     """
-    page.evaluate(script(Plan()).read_text())
+    page.evaluate(axe_script(Plan()).read_text())
     context = {"exclude": [[selector] for selector in without]}
     found = page.evaluate("context => axe.run(context).then(result => result.violations)", context)
     return [_in_words(violation) for violation in found]

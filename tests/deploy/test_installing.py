@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from deploy.environments.builder.environment import (
-    PINS_FILE,
     install_environment,
     installed_packages,
-    read_pins,
+    installed_pins,
 )
 from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.extras import extras_path
@@ -24,6 +23,7 @@ from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import read_output
 from deploy.environments.builder.target import fingerprint
 from deploy.environments.builder.targets import BY_NAME
+from tests.support.locks import lock_path, own_locks
 
 
 def make_wheel(
@@ -56,11 +56,12 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plan]:
         settings_dir=folder / "etc",
         source_dir=folder,
     )
-    for made in (plan.log_dir, plan.settings_dir, plan.locks_dir, folder / "wheels"):
+    for made in (plan.log_dir, plan.settings_dir, folder / "wheels"):
         made.mkdir(parents=True)
     (plan.prefix / "environments").mkdir(parents=True)
     plan.environment("uv").symlink_to(Plan().environment("uv"))
     with pytest.MonkeyPatch.context() as patch:
+        own_locks(plan, patch)
         patch.setenv(SETTING, str(folder / "wheels"))
         patch.setenv("UV_CACHE_DIR", str(folder / "cache"))
         yield plan
@@ -83,12 +84,12 @@ def installed(plan: Plan) -> dict[str, str]:
 def test_an_environment_is_brought_to_its_lock_and_loses_all_else(
     built: Plan, wheels: Path
 ) -> None:
-    built.pins("hub").write_text(
+    lock_path(built, "hub").write_text(
         make_wheel(wheels, "alpha", "1.0") + make_wheel(wheels, "beta", "1.0")
     )
     assert installed(built) == {"alpha": "1.0", "beta": "1.0"}
 
-    built.pins("hub").write_text(make_wheel(wheels, "alpha", "2.0"))
+    lock_path(built, "hub").write_text(make_wheel(wheels, "alpha", "2.0"))
 
     assert installed(built) == {"alpha": "2.0"}
 
@@ -98,7 +99,7 @@ def test_a_package_may_bring_the_files_of_the_one_that_it_replaces(
 ) -> None:
     for name in ("tensorflow-cpu", "tensorflow", "tensorflow-cpu"):
         line = make_wheel(wheels, name.replace("-", "_"), "1.0", module="tensorflow")
-        built.pins("hub").write_text(line)
+        lock_path(built, "hub").write_text(line)
         assert installed(built) == {name: "1.0"}
         python = built.environment("hub") / "bin/python"
         assert read_output([python, "-c", "import tensorflow"]) is not None, name
@@ -111,12 +112,12 @@ def test_another_build_of_the_same_version_is_installed_in_its_place(
     made = {version: make_wheel(wheels, "torch", version) for version in ("1.0", "1.0+cpu")}
     lines = {version: line.replace("==", "===") for version, line in made.items()}
     for version in sorted(lines, key=lambda version: version == wanted):
-        built.pins("hub").write_text(lines[version])
+        lock_path(built, "hub").write_text(lines[version])
         assert installed(built) == {"torch": version}
 
 
 def test_a_file_of_another_hash_is_refused(built: Plan, wheels: Path) -> None:
-    built.pins("hub").write_text(make_wheel(wheels, "gamma", "1.0"))
+    lock_path(built, "hub").write_text(make_wheel(wheels, "gamma", "1.0"))
     make_wheel(wheels, "gamma", "1.0", needs=("alpha",))
 
     with pytest.raises(BuildError, match="ended with status"):
@@ -126,7 +127,7 @@ def test_a_file_of_another_hash_is_refused(built: Plan, wheels: Path) -> None:
 def test_packages_of_the_site_stay_until_it_takes_them_from_its_list(
     built: Plan, wheels: Path
 ) -> None:
-    built.pins("hub").write_text(make_wheel(wheels, "alpha", "1.0"))
+    lock_path(built, "hub").write_text(make_wheel(wheels, "alpha", "1.0"))
     make_wheel(wheels, "alpha", "2.0")
     make_wheel(wheels, "delta", "1.0")
     make_wheel(wheels, "login", "3.0", needs=("alpha", "delta"))
@@ -147,7 +148,7 @@ def test_packages_of_the_site_stay_until_it_takes_them_from_its_list(
 def test_a_package_of_the_site_that_does_not_go_with_the_lock_is_refused(
     built: Plan, wheels: Path
 ) -> None:
-    built.pins("hub").write_text(make_wheel(wheels, "alpha", "1.0"))
+    lock_path(built, "hub").write_text(make_wheel(wheels, "alpha", "1.0"))
     make_wheel(wheels, "login", "5.0", needs=("alpha>=2",))
     other = replace(built, settings_dir=built.source_dir / "other")
     other.settings_dir.mkdir()
@@ -164,7 +165,9 @@ def test_a_package_of_the_site_that_does_not_go_with_the_lock_is_refused(
 def raised(built: Plan, wheels: Path) -> Plan:
     """A site that asks for the mended alpha 1.1, where the lock has 1.0 and beta needs it."""
     alpha = make_wheel(wheels, "alpha", "1.0")
-    built.pins("hub").write_text(alpha + make_wheel(wheels, "beta", "1.0", needs=("alpha>=1",)))
+    lock_path(built, "hub").write_text(
+        alpha + make_wheel(wheels, "beta", "1.0", needs=("alpha>=1",))
+    )
     make_wheel(wheels, "alpha", "1.1")
     other = replace(built, settings_dir=built.source_dir / "raised")
     other.settings_dir.mkdir(exist_ok=True)
@@ -174,13 +177,13 @@ def raised(built: Plan, wheels: Path) -> Plan:
 
 def test_a_site_raises_a_locked_package_to_a_mended_version(raised: Plan, built: Plan) -> None:
     assert installed(raised) == {"alpha": "1.1", "beta": "1.0"}
-    assert read_pins(raised.environment("hub") / PINS_FILE)["alpha"] == "1.1"
+    assert installed_pins(raised, "hub")["alpha"] == "1.1"
 
     assert installed(built) == {"alpha": "1.0", "beta": "1.0"}
 
 
 def test_a_release_that_has_the_mended_version_is_not_held_back(raised: Plan, wheels: Path) -> None:
-    raised.pins("hub").write_text(make_wheel(wheels, "alpha", "1.10"))
+    lock_path(raised, "hub").write_text(make_wheel(wheels, "alpha", "1.10"))
 
     assert installed(raised) == {"alpha": "1.10"}
 
@@ -190,7 +193,7 @@ def test_a_package_is_not_raised_past_what_others_of_the_lock_need(
 ) -> None:
     alpha = make_wheel(wheels, "alpha", "1.0")
     gamma = make_wheel(wheels, "gamma", "2.0", needs=("alpha<1.1",))
-    raised.pins("hub").write_text(alpha + gamma)
+    lock_path(raised, "hub").write_text(alpha + gamma)
 
     with pytest.raises(BuildError) as caught:
         installed(raised)

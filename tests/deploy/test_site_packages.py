@@ -17,6 +17,7 @@ from deploy.environments.builder.package_sources import SETTING
 from deploy.environments.builder.plan import PYTHON, Plan
 from portal.hub.settings.loader import load_settings
 from portal.site.commands.upgrade import plan_switch, turn_links
+from tests.support.locks import lock_path, own_locks
 from tests.support.wheels import make_wheel
 
 SETTINGS = """\
@@ -45,11 +46,12 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
         settings_dir=tmp_path / "etc",
         source_dir=tmp_path,
     )
-    for folder in (plan.log_dir, plan.settings_dir, plan.locks_dir, tmp_path / "wheels"):
+    for folder in (plan.log_dir, plan.settings_dir, tmp_path / "wheels"):
         folder.mkdir(parents=True)
     make_wheel(tmp_path / "wheels", "ours", "1.0", "")
+    own_locks(plan, monkeypatch)
     for name in ("hub", "server"):
-        plan.pins(name).write_text("")
+        lock_path(plan, name).write_text("# Nothing but what the site adds.\n")
     monkeypatch.setenv(SETTING, str(tmp_path / "wheels"))
     monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "cache"))
     return plan

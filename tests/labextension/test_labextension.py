@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.environments.builder import labextension
-from deploy.environments.builder.node import npm_environment
+from deploy.environments.builder.node import labextension_modules, npm_environment
 from deploy.environments.builder.plan import Plan
 
 SERVER = Path(__file__).parents[2] / "portal/server"
@@ -23,7 +22,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy, so that nothing is written into the checkout."""
     copy = tmp_path_factory.mktemp("labextension") / "sources"
     shutil.copytree(SERVER / "labextension_src", copy, ignore=shutil.ignore_patterns(*OUTPUTS))
-    (copy / "node_modules").symlink_to(labextension.modules(Plan()))
+    (copy / "node_modules").symlink_to(labextension_modules(Plan()))
     return copy
 
 

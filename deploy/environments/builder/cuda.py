@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import IO
 
 from deploy.environments.builder import uv
-from deploy.environments.builder.environment import REGISTRY_HINT, read_pins
+from deploy.environments.builder.environment import REGISTRY_HINT
 from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import read_output
 
 # In the place of a folder on the command line: the compiler from the index.
 FROM_INDEX = "index"
-LOCK = "cuda.txt"
+GROUP = "cuda"
 _RELEASE = re.compile(r"\brelease (\d+)\.(\d+)")
 # The name of NVIDIA's wheel ends in the major release of CUDA: nvidia-nccl-cu13.
 _NCCL = re.compile(r"nvidia-nccl-cu(\d+)")
@@ -56,27 +56,6 @@ def cuda_release(home: Path) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-def kept_cuda(prefix: Path) -> Path | None:
-    """Return the toolkit that an installation keeps; None for the compiler from the index."""
-    path = _note(prefix)
-    return Path(path.read_text().strip()) if path.exists() else None
-
-
-def keep_cuda(prefix: Path, home: Path | None) -> None:
-    """Remember the choice of a toolkit for later builds.
-
-    `home` is the folder of a toolkit; None for the compiler from the index.
-    """
-    if home is None:
-        _note(prefix).unlink(missing_ok=True)
-    else:
-        _note(prefix).write_text(f"{home}\n")
-
-
-def _note(prefix: Path) -> Path:
-    return prefix / "cuda"
-
-
 def framework_major(pins: Mapping[str, str]) -> int:
     """Return the major CUDA release that a framework is built for; 0 if it has no NCCL.
 
@@ -109,7 +88,7 @@ def choose_toolkit(plan: Plan, major: int | None = None) -> Toolkit:
 
 
 def _index_major(plan: Plan) -> int:
-    return int(read_pins(plan.recipes_dir / LOCK)["nvidia-cuda-nvcc"].split(".")[0])
+    return int(uv.read_pins(uv.locked(plan, GROUP))["nvidia-cuda-nvcc"].split(".")[0])
 
 
 def place_toolkit(plan: Plan, toolkit: Toolkit, folder: Path, log: IO[str]) -> Path:
@@ -119,7 +98,9 @@ def place_toolkit(plan: Plan, toolkit: Toolkit, folder: Path, log: IO[str]) -> P
     """
     if toolkit.home is not None:
         return toolkit.home
-    words = ("--target", folder, "--no-deps", "--require-hashes", "-r", plan.recipes_dir / LOCK)
+    lock = folder / "lock.txt"
+    lock.write_text(uv.locked(plan, GROUP))
+    words = ("--target", folder, "--no-deps", "--require-hashes", "-r", lock)
     env_dir = plan.environment(uv.NAME)
     uv.run_pip(plan, "install", env_dir, *words, log=log, next_step=REGISTRY_HINT)
     home = folder / f"nvidia/cu{toolkit.major}"

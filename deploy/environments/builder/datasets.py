@@ -7,8 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import IO
 
-from deploy.environments.builder.node import npm_environment
-from deploy.environments.builder.npm import NPM_HINT
+from deploy.environments.builder.node import NPM_HINT, npm_environment
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import run
 from deploy.environments.builder.target import PROGRAMS_DIR

@@ -1,30 +1,21 @@
-"""Virtual environments that hold exactly what their locks name."""
+"""Virtual environments that hold exactly what uv.lock has for them, and the site's own packages."""
 
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from pathlib import Path
 from typing import IO
 
-from deploy.environments.builder import uv
+from deploy.environments.builder import extras, uv
 from deploy.environments.builder.debian import ensure_packages
 from deploy.environments.builder.errors import BuildError
-from deploy.environments.builder.extras import ENVIRONMENTS as EXTRAS
-from deploy.environments.builder.extras import (
-    check_raised,
-    extras_path,
-    resolve_extras,
-    write_lock,
-)
 from deploy.environments.builder.package_sources import ORDINARY_INDEX, SETTING
 from deploy.environments.builder.plan import Plan, read_version
 from deploy.environments.builder.process import read_output, run
 from deploy.environments.builder.target import Target
-from deploy.environments.builder.uv import canonical_name
 
-# Installed by targets of their own, not named in the locks.
+# Installed by targets of their own, not named in the lock.
 ADDED_LATER = frozenset({"data-scientist-portal", "dsportal", "horovod"})
 # What an environment was made from, for 'dsportal check'.
 PINS_FILE = "pins.txt"
@@ -32,89 +23,58 @@ REGISTRY_HINT = (
     f"See whether this machine reaches {ORDINARY_INDEX}, or name what it reaches in {SETTING},"
     " then run the build again."
 )
-# Three equals signs ask for exactly one build: "===2.13.0" does not take 2.13.0+cpu.
-_PIN = re.compile(r"([\w.-]+)(?:\[[\w,-]+\])?={2,3}([^\s;=]+)")
-
-
-def read_pins(path: Path) -> dict[str, str]:
-    """Read a lock.
-
-    Args:
-        path: A file of lines name==version, each with or without hashes.
-
-    Returns:
-        Version by canonical name, without extras.
-
-    Raises:
-        BuildError: If the file is missing or a line is no pin.
-    """
-    try:
-        text = path.read_text()
-    except FileNotFoundError as error:
-        raise BuildError(f"{path} is missing.", _cure(path)) from error
-    pins = {}
-    for line in text.replace("\\\n", "").splitlines():
-        requirement = line.partition("#")[0].partition(" --hash=")[0].strip()
-        if not requirement:
-            continue
-        if (found := _PIN.fullmatch(requirement)) is None:
-            raise BuildError(f"'{line}' in {path} is not of the form name==version.", _cure(path))
-        pins[canonical_name(found[1])] = found[2]
-    return pins
-
-
-def _cure(lock: Path) -> str:
-    made = f"{lock.parents[2] / 'pin'} {lock.stem}"
-    known = sorted(path.parent.name for path in lock.parents[1].glob(f"*/{lock.name}"))
-    if lock.parent.name in known:
-        return f"Name it in {lock.stem}.in and run {made}."
-    if known:
-        return f"Use one of the Pythons that have locks: {', '.join(known)}. {made} makes others."
-    return f"Make it: {made}."
 
 
 def install_uv(plan: Plan, log: IO[str]) -> None:
     """Install uv, which installs everything else."""
-    lock = plan.pins(uv.NAME)
-    # Only for its error, which names the Pythons that have locks if this one has none.
-    read_pins(lock)
     env_dir = plan.environment(uv.NAME)
     _ensure_environment(plan, env_dir, log)
+    lock = env_dir / "lock.txt"
+    lock.write_text(uv.uv_requirement(plan))
     pip = (env_dir / "bin/python", "-m", "pip", "install", "--no-deps", "--require-hashes")
     run((*pip, "-r", lock), log=log, next_step=REGISTRY_HINT)
 
 
-def install_environment(plan: Plan, name: str, log: IO[str], lock: Path | None = None) -> None:
-    """Make one environment match its lock plus the site's own packages.
+def install_environment(plan: Plan, name: str, log: IO[str], requirements: str = "") -> None:
+    """Make one environment match the lock plus the site's own packages.
 
     Installs and removes only what differs, so running programs keep the rest.
 
-    The environment `uv` must exist. `lock` replaces the plan's lock.
+    The environment `uv` must exist. `requirements` replaces those that the lock has.
     """
-    lock = lock or plan.pins(name)
-    locked = read_pins(lock)
+    requirements = requirements or uv.locked(plan, name)
+    if not requirements:
+        raise BuildError(
+            f"{plan.project(name)}/uv.lock has nothing for {name} on Python {plan.python_release}.",
+            "The pyproject.toml there names the Pythons and groups that it is for.",
+        )
     env_dir = plan.environment(name)
     _ensure_environment(plan, env_dir, log)
-    lock = write_lock(plan, name, lock, locked, log)
-    pins = read_pins(lock)
-    extras = resolve_extras(plan, name, lock, log)
+    of_site = extras.read_extras(plan, name, uv.read_pins(requirements), log)
+    requirements = uv.without(requirements, of_site.raised)
+    lock = env_dir / "lock.txt"
+    lock.write_text(requirements)
+    chosen = extras.resolve_extras(plan, name, of_site, lock, log)
+    pins = uv.read_pins(requirements)
+    wanted = {*pins, *(uv.read_pins(chosen.read_text()) if chosen else ())}
     installed = installed_packages(plan, env_dir)
-    wanted = {*pins, *(read_pins(extras) if extras else ())}
     # First, since tensorflow and tensorflow-cpu share their files.
     if strangers := set(installed) - wanted - ADDED_LATER - {"pip"}:
         uv.run_pip(plan, "uninstall", env_dir, *sorted(strangers), log=log)
     # 2.13.0 asks for no more than 2.13.0+cpu has, and would leave it.
-    other_builds = (key for key, version in pins.items() if installed.get(key, version) != version)
-    renewed = [f"--reinstall-package={key}" for key in sorted(other_builds)]
+    renewed = [
+        f"--reinstall-package={key}"
+        for key, version in sorted(pins.items())
+        if installed.get(key, "").startswith(f"{version}+")
+    ]
     _install(plan, env_dir, *renewed, "--require-hashes", "-r", lock, log=log)
-    if extras is not None:
-        # Pins of the site's own packages have no hashes.
-        _install(plan, env_dir, "-r", extras, log=log)
-        check_raised(plan, name, log)
-        raised = read_pins(extras)
-        pins |= {key: raised[key] for key in locked.keys() & raised.keys()}
-    lines = (f"{key}=={version}\n" for key, version in sorted(pins.items()))
-    (env_dir / PINS_FILE).write_text("".join(lines))
+    if chosen is not None:
+        # Those of the site have no hashes.
+        _install(plan, env_dir, "-r", chosen, log=log)
+        extras.check_raised(plan, name, log)
+    found = installed_packages(plan, env_dir).items()
+    kept = sorted(f"{key}=={version}\n" for key, version in found if key in wanted)
+    (env_dir / PINS_FILE).write_text("".join(kept))
 
 
 def _install(plan: Plan, env_dir: Path, *words: str | Path, log: IO[str]) -> None:
@@ -149,7 +109,16 @@ def installed_packages(plan: Plan, env_dir: Path) -> dict[str, str]:
     """Return the version of each package in an environment, by canonical name."""
     listing = uv.ask_pip(plan, "list", env_dir, "--format=json")
     found = json.loads(listing or "[]")
-    return {canonical_name(package["name"]): package["version"] for package in found}
+    return {uv.canonical_name(package["name"]): package["version"] for package in found}
+
+
+def installed_pins(plan: Plan, name: str) -> dict[str, str]:
+    """Return the versions with which an environment was built, by canonical name."""
+    path = plan.environment(name) / PINS_FILE
+    try:
+        return uv.read_pins(path.read_text())
+    except FileNotFoundError as error:
+        raise BuildError(f"{path} is missing.", f"Build the environment {name}.") from error
 
 
 def environment_target(name: str, summary: str) -> Target:
@@ -158,10 +127,6 @@ def environment_target(name: str, summary: str) -> Target:
     def build(plan: Plan, log: IO[str]) -> None:
         install_environment(plan, name, log)
 
-    def made_from(plan: Plan) -> list[Path | str]:
-        own = [extras_path(plan, name)] if name in EXTRAS else []
-        return [plan.pins(name), *own, plan.interpreter]
-
     def results(plan: Plan) -> list[Path]:
         return [plan.environment(name) / "bin/python"]
 
@@ -169,7 +134,13 @@ def environment_target(name: str, summary: str) -> Target:
         name=name,
         summary=summary,
         build=build,
-        made_from=made_from,
+        made_from=lambda plan: sources(plan, name),
         results=results,
         needs=(uv.NAME,),
     )
+
+
+def sources(plan: Plan, name: str) -> list[Path | str]:
+    """Return what an environment is made from: its part of the lock, the site's list, a Python."""
+    own = [extras.extras_path(plan, name)] if name in extras.ENVIRONMENTS else []
+    return [uv.locked(plan, name), *own, plan.interpreter]

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from deploy.environments.builder import uv
 from deploy.environments.builder.plan import Plan
-from deploy.environments.builder.uv import LEFT_OUT, canonical_name, run_pip
 
 ENVIRONMENTS = ("hub", "server", "tensorflow", "pytorch")
 _PINNED = re.compile(r"([\w.-]+)==([\w.+!-]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Extras:
+    """What a site asks for in one environment.
+
+    Args:
+        lines: Lines of a requirements file.
+        raised: Locked packages, by canonical name, of which it asks for a newer version.
+    """
+
+    lines: tuple[str, ...] = ()
+    raised: frozenset[str] = frozenset()
 
 
 def extras_path(plan: Plan, name: str) -> Path:
@@ -22,20 +36,19 @@ def extras_path(plan: Plan, name: str) -> Path:
     return plan.settings_dir / f"extra-{name}.txt"
 
 
-def write_lock(plan: Plan, name: str, lock: Path, pins: Mapping[str, str], log: IO[str]) -> Path:
-    """Return the lock without the packages that the site raises, for which a lock is too old.
+def read_extras(plan: Plan, name: str, pins: Mapping[str, str], log: IO[str]) -> Extras:
+    """Return what the site asks for beside `pins`, the locked versions by canonical name.
 
-    The environment must exist. The site raises a package by a line NAME==VERSION with a newer
-    version than the lock's, whose `pins` are by canonical name. An older line is dropped, so that
-    it holds no later release back.
+    A line NAME==VERSION with a newer version than the locked one raises that package. An older line
+    is dropped, so that it holds no later release back.
     """
     asked = extras_path(plan, name)
     if name not in ENVIRONMENTS or not asked.exists():
-        return lock
+        return Extras()
     lines, raised = [], set()
     for line in asked.read_text().splitlines():
         found = _PINNED.fullmatch(line.partition("#")[0].strip())
-        package = canonical_name(found[1]) if found else ""
+        package = uv.canonical_name(found[1]) if found else ""
         if found is None or package not in pins:
             lines.append(line)
         elif _release(found[2]) > _release(pins[package]):
@@ -44,17 +57,7 @@ def write_lock(plan: Plan, name: str, lock: Path, pins: Mapping[str, str], log: 
             print(f"{asked} raises {package} from {pins[package]} to {found[2]}.", file=log)
         else:
             print(f"{line!r} of {asked} is not newer than {pins[package]}: left out.", file=log)
-    _asked_of(plan, name).write_text("".join(f"{line}\n" for line in lines))
-    # Each package begins a line; its hashes follow on further ones.
-    blocks = re.split(r"^(?=[\w.-]+={2,3})", lock.read_text(), flags=re.MULTILINE)
-    kept = (block for block in blocks if canonical_name(block.partition("=")[0]) not in raised)
-    own = plan.environment(name) / "lock.txt"
-    own.write_text("".join(kept))
-    return own
-
-
-def _asked_of(plan: Plan, name: str) -> Path:
-    return plan.environment(name) / f"asked-{name}.txt"
+    return Extras(tuple(lines), frozenset(raised))
 
 
 def _release(version: str) -> tuple[int, ...]:
@@ -64,7 +67,7 @@ def _release(version: str) -> tuple[int, ...]:
 
 def check_raised(plan: Plan, name: str, log: IO[str]) -> None:
     """See whether all packages of an environment go together."""
-    run_pip(
+    uv.run_pip(
         plan,
         "check",
         plan.environment(name),
@@ -74,27 +77,32 @@ def check_raised(plan: Plan, name: str, log: IO[str]) -> None:
     )
 
 
-def resolve_extras(plan: Plan, name: str, lock: Path, log: IO[str]) -> Path | None:
+def resolve_extras(plan: Plan, name: str, extras: Extras, lock: Path, log: IO[str]) -> Path | None:
     """Choose versions of the site's own packages that are compatible with the lock.
 
-    The environment must exist. None of the versions in `lock` change, which `write_lock` made.
+    The environment must exist. `lock` is without the packages that the site raises; none of its
+    versions change.
 
     Returns:
         A file of pins of the site's packages and their dependencies, which a later build prefers;
         None if the site has none.
     """
-    asked = extras_path(plan, name)
-    if name not in ENVIRONMENTS or not asked.exists():
+    if not extras.lines:
         return None
+    asked = extras_path(plan, name)
     env_dir = plan.environment(name)
+    wanted = env_dir / f"asked-{name}.txt"
+    wanted.write_text("".join(f"{line}\n" for line in extras.lines))
     # Goes with the environment: one that is made again for another Python chooses afresh.
     chosen = env_dir / asked.name
-    run_pip(
+    left_out = uv.read_toml(plan.recipes_dir / "pyproject.toml")["tool"]["uv"]
+    uv.run_pip(
         plan,
         "compile",
         env_dir,
-        *("--quiet", "--no-header", "--no-annotate", *LEFT_OUT),
-        *(_asked_of(plan, name), "--constraints", lock, "--output-file", chosen),
+        *("--quiet", "--no-header", "--no-annotate"),
+        *(f"--no-emit-package={package}" for package in left_out["exclude-dependencies"]),
+        *(wanted, "--constraints", lock, "--output-file", chosen),
         log=log,
         next_step=f"Ask in {asked} for what goes with the versions of {lock}; the log names both.",
     )

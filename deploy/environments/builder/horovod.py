@@ -13,9 +13,8 @@ from typing import IO
 
 from deploy.environments.builder import cuda, horovod_source, schedule
 from deploy.environments.builder.debian import ensure_packages
-from deploy.environments.builder.environment import PINS_FILE, read_pins
+from deploy.environments.builder.environment import installed_pins
 from deploy.environments.builder.errors import BuildError
-from deploy.environments.builder.flavour import Flavour
 from deploy.environments.builder.horovod_build import (
     CHECK,
     Build,
@@ -26,7 +25,7 @@ from deploy.environments.builder.horovod_build import (
     recipe,
 )
 from deploy.environments.builder.horovod_source import VERSION
-from deploy.environments.builder.plan import Plan
+from deploy.environments.builder.plan import Flavour, Plan
 from deploy.environments.builder.process import SYSTEM_PATH, clean_environment, read_output, run
 
 BUILD_PACKAGES = ("g++", "cmake", "make")
@@ -44,7 +43,7 @@ def install_horovod(plan: Plan, log: IO[str], framework: Framework = Framework.T
     if plan.flavour is Flavour.CPU:
         return _install(Build(plan=plan, framework=framework), log)
     try:
-        pins = read_pins(plan.environment(framework.value) / PINS_FILE)
+        pins = installed_pins(plan, framework.value)
         # PyTorch's headers have to meet the CUDA that it was compiled with.
         major = cuda.framework_major(pins) if framework is Framework.PYTORCH else None
         toolkit = cuda.choose_toolkit(plan, major)
@@ -92,7 +91,7 @@ def _is_made_alike(wheel: Path, build: Build) -> bool:
 
 
 def _recipe_path(wheel: Path) -> Path:
-    return wheel.with_suffix(".recipe")
+    return wheel.with_suffix(".txt")
 
 
 def build_wheel(build: Build, log: IO[str]) -> Path:

@@ -7,11 +7,10 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from deploy.environments.builder import cuda, horovod_source
-from deploy.environments.builder.environment import PINS_FILE, read_pins
+from deploy.environments.builder import cuda, horovod_source, uv
+from deploy.environments.builder.environment import installed_pins
 from deploy.environments.builder.errors import BuildError
-from deploy.environments.builder.flavour import Flavour
-from deploy.environments.builder.plan import Plan
+from deploy.environments.builder.plan import Flavour, Plan
 from deploy.environments.builder.process import SYSTEM_PATH
 from deploy.environments.builder.target import PROGRAMS_DIR
 
@@ -45,13 +44,14 @@ class Build:
         return self.plan.environment(self.framework.value)
 
 
-def tensorflow_version(pins: Path) -> str:
-    """Return the TensorFlow version that a lock pins, such as "2.21.0"."""
-    versions = read_pins(pins)
-    for name in ("tensorflow", "tensorflow-cpu"):
-        if name in versions:
-            return versions[name]
-    raise BuildError(f"{pins} pins neither tensorflow nor tensorflow-cpu.", "Add one of them.")
+def tensorflow_version(plan: Plan) -> str:
+    """Return the version of the installed TensorFlow, such as "2.21.0"."""
+    pins = installed_pins(plan, "tensorflow")
+    version = pins.get("tensorflow") or pins.get("tensorflow-cpu")
+    if version is None:
+        env_dir = plan.environment("tensorflow")
+        raise BuildError(f"{env_dir} has neither tensorflow nor tensorflow-cpu.", "Add one.")
+    return version
 
 
 def local_version(build: Build) -> str:
@@ -63,11 +63,11 @@ def local_version(build: Build) -> str:
     """
     plan = build.plan
     if build.framework is Framework.TENSORFLOW:
-        version = f"tf{tensorflow_version(plan.pins('tensorflow'))}"
+        version = f"tf{tensorflow_version(plan)}"
     else:
         # What is installed, which in flavour cpu may be the build with CUDA. A local version cannot
         # hold the second "+" of 2.13.0+cpu.
-        version = f"torch{read_pins(build.env_dir / PINS_FILE)['torch'].partition('+')[0]}"
+        version = f"torch{installed_pins(plan, 'pytorch')['torch'].partition('+')[0]}"
     gpu = ".gpu" if plan.flavour is Flavour.GPU else ""
     nccl = f".cu{build.toolkit.major}" if build.toolkit else gpu
     mpi = ".mpi" if plan.with_mpi else ""
@@ -92,7 +92,7 @@ def recipe(build: Build) -> str:
         Text that two builds share only if the same wheel serves both.
     """
     plan = build.plan
-    lock = (plan.recipes_dir / horovod_source.LOCK).read_text()
+    lock = uv.locked(plan, horovod_source.GROUP)
     changes = [f"{patch.path}: {patch.new}" for patch in patches(build) if patch.makes_another]
     mpi = ["with MPI"] if plan.with_mpi else []
     return "\n".join([plan.interpreter, lock, *changes, *mpi, *_compiler(build)])
@@ -103,12 +103,12 @@ def _compiler(build: Build) -> list[str]:
         return []
     if build.toolkit.home is not None:
         return [f"compiled with {build.toolkit.home}"]
-    return [(build.plan.recipes_dir / cuda.LOCK).read_text()]
+    return [uv.locked(build.plan, cuda.GROUP)]
 
 
 def made_from(plan: Plan, framework: Framework = Framework.TENSORFLOW) -> list[Path | str]:
     """Return what an installed Horovod depends on: files, and texts."""
-    gpu: list[Path | str] = [plan.recipes_dir / cuda.LOCK, f"--cuda {plan.cuda_home}"]
+    gpu: list[Path | str] = [uv.locked(plan, cuda.GROUP), f"--cuda {plan.cuda_home}"]
     recipe_of_cpu = recipe(Build(plan=plan, framework=framework))
     return [recipe_of_cpu, CHECK, *(gpu if plan.flavour is Flavour.GPU else [])]
 

@@ -21,13 +21,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from deploy.environments.builder import uv
 from deploy.environments.builder.environment import REGISTRY_HINT
 from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import run
 
 VERSION = "0.28.1"
-LOCK = "horovod.txt"
+GROUP = "horovod"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +140,10 @@ def fetch_source(
 
     `python` belongs to the environment that it is compiled for. `folder` must be empty.
     """
+    lock = folder / "lock.txt"
+    lock.write_text(uv.locked(plan, GROUP))
     words = ["--no-binary", "horovod", "--no-deps", "--no-build-isolation", "--no-cache-dir"]
-    words += ["-d", str(folder), "--require-hashes", "-r", str(plan.recipes_dir / LOCK)]
+    words += ["-d", str(folder), "--require-hashes", "-r", str(lock)]
     run([python, "-m", "pip", "download", *words], log=log, next_step=REGISTRY_HINT)
     run(["tar", "-xzf", folder / f"horovod-{VERSION}.tar.gz", "-C", folder], log=log)
     source = folder / f"horovod-{VERSION}"

@@ -20,7 +20,7 @@ from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.files import replace_folder
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import run
-from deploy.environments.builder.uv import run_pip
+from deploy.environments.builder.uv import locked, run_pip
 
 TOOLS = ("mmdebstrap",)
 # Since Debian 13 the links /bin and /lib64 are those of base-files.
@@ -72,7 +72,8 @@ def _add_ipykernel(plan: Plan, root: Path, log: IO[str]) -> None:
     """Install ipykernel for the image's Python, which need not be that of the environments."""
     release = python_release(root)
     packages = root / f"usr/local/lib/python{release}/dist-packages"
-    lock = plan.locks_dir.with_name(release) / "server.txt"
+    lock = root.with_name("lock.txt")
+    lock.write_text(locked(plan, "server"))
     words = ("--python-version", release, "--target", packages, "--constraints", lock, "ipykernel")
     server = plan.environment("server")
     run_pip(plan, "install", server, *words, log=log, next_step=REGISTRY_HINT)

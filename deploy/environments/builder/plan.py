@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 from dataclasses import dataclass
 from pathlib import Path
 
-from deploy.environments.builder.flavour import Flavour
 from deploy.environments.builder.process import read_output
 
 SOURCE_DIR = Path(__file__).resolve().parents[3]
 # Not the Python that runs the build: that may lie in a home that users cannot read.
 PYTHON = Path("/usr/bin/python3")
-# Environments that there are two of.
-FLAVOURED = frozenset({"tensorflow", "pytorch"})
+
+
+class Flavour(enum.Enum):
+    """TensorFlow and PyTorch with the CUDA libraries for NVIDIA GPUs, or without."""
+
+    GPU = "gpu"
+    CPU = "cpu"
 
 
 # Every fingerprint asks for it, and each answer takes a process.
@@ -32,7 +37,6 @@ class Plan:
         datasets_dir: Folder that gets the data of the template notebooks.
         log_dir: Folder that gets one build-NAME.log for each target.
         settings_dir: Folder of portal.toml and of the site's lists of packages.
-        own_node: Take Node.js from the Python package index even if the machine has one.
         with_mpi: Compile Horovod with MPI as well as Gloo.
         cuda_home: Folder of the CUDA toolkit that Horovod is compiled with in the flavour gpu;
             None for the compiler from the index.
@@ -45,13 +49,12 @@ class Plan:
     source_dir: Path = SOURCE_DIR
     python: Path = PYTHON
     flavour: Flavour = Flavour.CPU
-    own_node: bool = False
     with_mpi: bool = False
     cuda_home: Path | None = None
 
     @property
     def recipes_dir(self) -> Path:
-        """Folder of the requirements and locks."""
+        """Folder of the requirements, pyproject.toml, and of uv.lock."""
         return self.source_dir / "deploy" / "environments"
 
     @property
@@ -64,11 +67,6 @@ class Plan:
         """Version, and the path if it was chosen; any change rebuilds the environments."""
         version = read_version(self.python)
         return version if self.python == PYTHON else f"{version} {self.python}"
-
-    @property
-    def locks_dir(self) -> Path:
-        """Folder of this Python's locks, such as locks/3.11."""
-        return self.recipes_dir / "locks" / self.python_release
 
     @property
     def wheelhouse_dir(self) -> Path:
@@ -108,14 +106,14 @@ class Plan:
         """
         return self.prefix / "environments" / name
 
-    def pins(self, name: str) -> Path:
-        """Return the lock of one environment: each package's version and hashes.
+    def project(self, name: str) -> Path:
+        """Return the folder of the lock of one environment: one of its own, or that of all."""
+        own = self.recipes_dir / name
+        return own if (own / "uv.lock").exists() else self.recipes_dir
 
-        Returns:
-            NAME.txt of this Python's locks, or NAME-FLAVOUR.txt.
-        """
-        flavour = f"-{self.flavour.value}" if name in FLAVOURED else ""
-        return self.locks_dir / f"{name}{flavour}.txt"
+    def group(self, name: str) -> str:
+        """Return the dependency group of one environment; TensorFlow has one for each flavour."""
+        return f"{name}-{self.flavour.value}" if name == "tensorflow" else name
 
     def log_path(self, name: str) -> Path:
         """Return the log of one target, which need not exist."""

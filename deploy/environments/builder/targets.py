@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
@@ -10,16 +11,13 @@ from deploy.environments.builder import (
     code_server,
     datasets,
     environment,
-    extras,
     files,
     horovod,
     horovod_build,
     kernels,
     node,
     package,
-    proxy,
     pytorch,
-    server,
     uv,
 )
 from deploy.environments.builder.horovod_build import Framework
@@ -28,15 +26,16 @@ from deploy.environments.builder.target import PROGRAMS_DIR, Target
 from deploy.environments.builder.targets_for_tests import TARGETS_FOR_TESTS
 
 
-def _server_sources(plan: Plan) -> Iterable[Path | str]:
-    own = extras.extras_path(plan, "server")
-    return [plan.pins("server"), own, server.settings_dir(plan), plan.interpreter]
+def _install_server(plan: Plan, log: IO[str]) -> None:
+    environment.install_environment(plan, "server", log)
+    # The settings that every user starts with.
+    shutil.copytree(plan.recipes_dir / "server", plan.environment("server"), dirs_exist_ok=True)
 
 
 def _package_sources(plan: Plan) -> Iterable[Path | str]:
     # An environment that was made again has lost the package.
     rebuilt = (plan.stamps_dir / name for name in package.present_environments(plan))
-    return [*package.sources(plan), plan.pins("package"), *rebuilt]
+    return [*package.sources(plan), uv.locked(plan, "package"), *rebuilt]
 
 
 def _package_results(plan: Plan) -> Iterable[Path]:
@@ -54,7 +53,7 @@ TARGETS = (
         name=uv.NAME,
         summary="installing uv, which installs all other Python packages",
         build=environment.install_uv,
-        made_from=lambda plan: [plan.pins(uv.NAME), plan.interpreter],
+        made_from=lambda plan: [uv.uv_requirement(plan), plan.interpreter],
         results=lambda plan: [uv.uv_program(plan)],
     ),
     # The longest chain first.
@@ -71,24 +70,22 @@ TARGETS = (
     Target(
         name="server",
         summary="installing JupyterLab and Notebook",
-        build=server.install_server,
-        made_from=_server_sources,
+        build=_install_server,
+        made_from=lambda plan: [
+            *environment.sources(plan, "server"),
+            plan.recipes_dir / "server",
+        ],
         results=lambda plan: [plan.environment("server") / "bin/jupyter-lab"],
         needs=("uv",),
-        code=("server",),
     ),
     Target(
         name=pytorch.NAME,
         summary="installing PyTorch",
         build=pytorch.install_pytorch,
-        made_from=lambda plan: [
-            *pytorch.locks(plan),
-            extras.extras_path(plan, pytorch.NAME),
-            plan.interpreter,
-        ],
+        made_from=pytorch.made_from,
         results=lambda plan: [plan.environment(pytorch.NAME) / "bin/python"],
         needs=("uv",),
-        code=("pytorch", "torchvision"),
+        code=("pytorch",),
     ),
     Target(
         name="horovod-pytorch",
@@ -106,10 +103,7 @@ TARGETS = (
         name="mxnet",
         summary="installing MXNet, which is not developed any more, with its kernel",
         build=_install_mxnet,
-        made_from=lambda plan: [
-            plan.pins("mxnet"),
-            plan.interpreter,
-        ],
+        made_from=lambda plan: environment.sources(plan, "mxnet"),
         results=lambda plan: [kernels.spec_dir(plan, kernels.MXNET_NAME) / "kernel.json"],
         # The kernel is described in the server's environment.
         needs=("uv", "server"),
@@ -122,9 +116,9 @@ TARGETS = (
     environment.environment_target("xprof", "installing TensorBoard with its profiler"),
     Target(
         name="node",
-        summary="looking for Node.js, or installing it",
+        summary="installing Node.js",
         build=node.install_node,
-        made_from=lambda plan: [node.describe_choice(plan)],
+        made_from=lambda plan: environment.sources(plan, "node"),
         results=lambda plan: [plan.node_dir / "bin/node", plan.node_dir / "bin/npm"],
         needs=("uv",),
         code=("node",),
@@ -132,11 +126,11 @@ TARGETS = (
     Target(
         name="proxy",
         summary="installing configurable-http-proxy",
-        build=proxy.install_proxy,
+        build=node.install_proxy,
         made_from=lambda plan: [plan.recipes_dir / "proxy"],
-        results=lambda plan: [proxy.program(plan)],
+        results=lambda plan: [node.proxy_program(plan)],
         needs=("node",),
-        code=("proxy", "npm"),
+        code=("node",),
     ),
     Target(
         name=code_server.NAME,
@@ -145,17 +139,14 @@ TARGETS = (
         made_from=code_server.made_from,
         results=lambda plan: [code_server.program(plan)],
         needs=("uv", "node"),
-        code=("code_server", "code_server_outputs", "code_server_settings", "npm"),
+        code=("code_server", "code_server_outputs", "code_server_settings", "node"),
     ),
     Target(
         # Apart from the frameworks' kernels, which a site can leave out.
         name="python3",
         summary="describing the Python 3 kernel",
         build=kernels.install_python3,
-        made_from=lambda plan: [
-            plan.pins("server"),
-            plan.interpreter,
-        ],
+        made_from=lambda plan: [],
         results=lambda plan: [kernels.spec_dir(plan, kernels.PYTHON3_NAME) / "kernel.json"],
         needs=("server",),
         code=("kernels",),
@@ -164,11 +155,7 @@ TARGETS = (
         name="kernels",
         summary="describing the kernels of the frameworks",
         build=kernels.install_kernels,
-        made_from=lambda plan: [
-            plan.pins("tensorflow"),
-            *pytorch.locks(plan),
-            plan.interpreter,
-        ],
+        made_from=lambda plan: [],
         results=lambda plan: [
             kernels.spec_dir(plan, name) / "kernel.json" for name in kernels.NAMES
         ],

@@ -4,21 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO
 
-from deploy.environments.builder import (
-    apptainer,
-    axe,
-    debian,
-    image,
-    labextension,
-    modules,
-    promtool,
-    unpacked,
-)
+from deploy.environments.builder import debian, image, node, unpacked
 from deploy.environments.builder.environment import environment_target
-from deploy.environments.builder.npm import LOCKED
-from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.target import Target
 
 # Recommended packages are not installed, and Chromium's fonts are among those.
@@ -46,14 +34,6 @@ def _unpacked_target(name: str, summary: str, package: str, program: str) -> Tar
     )
 
 
-def _install_modules(_: Plan, log: IO[str]) -> None:
-    modules.install_modules(log)
-
-
-def _install_apptainer(_: Plan, log: IO[str]) -> None:
-    apptainer.install_apptainer(log)
-
-
 TARGETS_FOR_TESTS = (
     environment_target("test", "installing the tools that test the portal"),
     environment_target("moto", "installing a server of S3 for the tests of the drive"),
@@ -72,20 +52,24 @@ TARGETS_FOR_TESTS = (
     Target(
         name="axe",
         summary="installing axe-core for the browser tests",
-        build=axe.install_axe,
+        build=lambda plan, log: node.replace_modules(
+            plan, plan.recipes_dir / "axe", plan.axe_dir, log
+        ),
         made_from=lambda plan: [plan.recipes_dir / "axe"],
-        results=lambda plan: [axe.script(plan)],
+        results=lambda plan: [node.axe_script(plan)],
         needs=("node",),
-        code=("axe", "npm"),
+        code=("node",),
     ),
     Target(
         name="labextension",
         summary="installing what checks and builds the labextension",
-        build=labextension.install_modules,
-        made_from=lambda plan: [labextension.sources(plan) / name for name in LOCKED],
-        results=lambda plan: [labextension.modules(plan)],
+        build=lambda plan, log: node.replace_modules(
+            plan, node.labextension_sources(plan), plan.labextension_dir, log
+        ),
+        made_from=lambda plan: [node.labextension_sources(plan) / name for name in node.LOCKED],
+        results=lambda plan: [node.labextension_modules(plan)],
         needs=("node",),
-        code=("labextension", "npm"),
+        code=("node",),
     ),
     _debian_target(
         "ansible",
@@ -102,10 +86,10 @@ TARGETS_FOR_TESTS = (
     Target(
         name="modules",
         summary="installing environment-modules and Lmod for the kernel tests",
-        build=_install_modules,
-        made_from=lambda plan: [*modules.PACKAGES],
-        results=lambda plan: [Path("/usr/share/modules/init/bash"), modules.LMOD_LINK],
-        code=("modules",),
+        build=unpacked.install_modules,
+        made_from=lambda plan: [*unpacked.MODULES],
+        results=lambda plan: [Path("/usr/share/modules/init/bash"), unpacked.LMOD_LINK],
+        code=("unpacked",),
     ),
     _debian_target(
         "jython",
@@ -142,8 +126,8 @@ TARGETS_FOR_TESTS = (
     _unpacked_target(
         "promtool",
         "unpacking promtool for the tests of the alerts",
-        promtool.package(),
-        promtool.PROGRAM,
+        unpacked.promtool_package(),
+        unpacked.PROMTOOL,
     ),
     _unpacked_target(
         "nginx",
@@ -154,10 +138,10 @@ TARGETS_FOR_TESTS = (
     Target(
         name="apptainer",
         summary="unpacking Apptainer for the kernel tests",
-        build=_install_apptainer,
-        made_from=lambda plan: [apptainer.SOURCE, *apptainer.PACKAGES],
-        results=lambda plan: [apptainer.PROGRAM],
-        code=("apptainer",),
+        build=unpacked.install_apptainer,
+        made_from=lambda plan: [unpacked.APPTAINER_SOURCE, *unpacked.APPTAINER_PACKAGES],
+        results=lambda plan: [unpacked.APPTAINER],
+        code=("unpacked",),
     ),
     Target(
         name="image",

@@ -1,23 +1,22 @@
-"""Runs uv, which installs all Python packages."""
+"""Runs uv, which chooses and installs all Python packages."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import re
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from deploy.environments.builder.package_sources import package_sources
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import read_output, run
 
 NAME = "uv"
-# With these two jsonschema checks internationalised addresses, which no schema here holds. They
-# compile a grammar at each import: 1.2 s for jupyter_server.serverapp with them, 0.4 s without.
-# Source: our measurement, jupyter_server 2.21.1, 2 cores.
-LEFT_OUT = ("--no-emit-package=rfc3987-syntax", "--no-emit-package=lark")
+# Name and version.
+PIN = re.compile(r"^([\w.-]+)(?:\[[\w,-]+\])?={2,3}([^\s;]+)", re.MULTILINE)
 
 
 def canonical_name(name: str) -> str:
@@ -34,6 +33,47 @@ def uv_program(plan: Plan) -> Path:
     return plan.environment(NAME) / "bin/uv"
 
 
+def locked(plan: Plan, name: str) -> str:
+    """Return the requirements that uv.lock has for an environment, each with its hashes.
+
+    Returns:
+        Lines for every Python; empty if there is no uv yet, or the lock is not for this Python.
+    """
+    command = (uv_program(plan), "export", "--frozen", "--quiet", "--no-header", "--no-annotate")
+    of = ("--directory", plan.project(name), "--only-group", plan.group(name))
+    return read_output((*command, *of, "--python", plan.python)) or ""
+
+
+def uv_requirement(plan: Plan) -> str:
+    """Return the line of requirements that installs uv itself, which is not there to tell it."""
+    packages = read_toml(plan.recipes_dir / "uv.lock")["package"]
+    (own,) = (package for package in packages if package["name"] == NAME)
+    return " ".join(
+        [f"{NAME}=={own['version']}", *(f"--hash={wheel['hash']}" for wheel in own["wheels"])]
+    )
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return the content of a lock, or of a pyproject.toml."""
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def read_pins(requirements: str) -> dict[str, str]:
+    """Return the version of each package, by canonical name, of lines name==version.
+
+    Of a package that has several versions, each for some Pythons, the last.
+    """
+    return {canonical_name(name): version for name, version in PIN.findall(requirements)}
+
+
+def without(requirements: str, names: Iterable[str]) -> str:
+    """Return requirements without some packages, given by their canonical names."""
+    left_out = set(names)
+    # Each package begins a line; its hashes follow on further ones.
+    blocks = re.split(r"^(?=\S)", requirements, flags=re.MULTILINE)
+    return "".join(block for block in blocks if not left_out & read_pins(block).keys())
+
+
 def run_pip(
     plan: Plan,
     command: str,
@@ -44,7 +84,7 @@ def run_pip(
 ) -> None:
     """Run a `uv pip` command on an environment.
 
-    `command` is install, compile or uninstall; `next_step` says what to do if it fails.
+    `command` is check, install, compile or uninstall; `next_step` says what to do if it fails.
     """
     with _no_lock_left(env_dir):
         run((*_pip(plan, command, env_dir), *words), log=log, next_step=next_step)

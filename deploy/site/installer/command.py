@@ -14,8 +14,8 @@ from deploy.common.command import run
 from deploy.common.errors import DeployError, report_failure, reworded_build_errors
 from deploy.common.files import read_plain
 from deploy.environments.builder import cuda
-from deploy.environments.builder.flavour import Flavour
 from deploy.environments.builder.package_sources import package_sources
+from deploy.environments.builder.plan import Flavour
 from deploy.site.installer.environments import left_out_kernels, list_environments
 from deploy.site.installer.pieces import (
     Account,

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deploy.common.errors import DeployError
+from deploy.environments.builder.choices import keep_python
 from deploy.environments.builder.command import one_build_at_a_time
-from deploy.environments.builder.flavour import Flavour
-from deploy.environments.builder.interpreter import keep_python
-from deploy.environments.builder.plan import Plan
+from deploy.environments.builder.plan import Flavour, Plan
 from deploy.environments.builder.schedule import Outcome, build_targets
 from deploy.environments.builder.target import is_current
 from deploy.environments.builder.targets import ONLY_FOR_GPUS, with_needs

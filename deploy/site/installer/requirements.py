@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 from deploy.common.errors import DeployError, reworded_build_errors
+from deploy.environments.builder.choices import kept_python, refuse_python
 from deploy.environments.builder.environment import has_venv
-from deploy.environments.builder.interpreter import kept_python, refuse_python
 
 # A package of a distribution brings the same program under the other name.
 COMMANDS = ("deploy/site/install", "dsportal-install")

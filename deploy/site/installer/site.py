@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deploy.common.accounts import ACCOUNT
-from deploy.environments.builder.flavour import Flavour
-from deploy.environments.builder.plan import PYTHON
+from deploy.environments.builder.plan import PYTHON, Flavour
 
 # Tells the installer which files it may replace.
 MARK = "Written by deploy/site/install of the Data Scientist Portal, which replaces it."

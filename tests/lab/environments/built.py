@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from deploy.environments.builder.flavour import Flavour
 from deploy.environments.builder.package_sources import SETTING
-from deploy.environments.builder.plan import Plan
+from deploy.environments.builder.plan import Flavour, Plan
 from deploy.environments.builder.process import clean_environment
 
 BUILD_TIMEOUT_S = 3000

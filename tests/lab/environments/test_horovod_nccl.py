@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.environments.builder.flavour import Flavour
-from deploy.environments.builder.plan import Plan
+from deploy.environments.builder.plan import Flavour, Plan
 from deploy.environments.builder.process import SYSTEM_PATH, clean_environment
 from tests.lab.environments.built import built
 

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from deploy.environments.builder.environment import PINS_FILE, read_pins
-from deploy.environments.builder.flavour import Flavour
-from deploy.environments.builder.plan import Plan
+from deploy.environments.builder.environment import installed_pins
+from deploy.environments.builder.plan import Flavour, Plan
 from deploy.environments.builder.process import clean_environment
 from tests.lab.environments.built import built
 from tests.support.training_cells import TRAIN_PYTORCH, TRAIN_TENSORFLOW
@@ -33,7 +32,7 @@ def plan() -> Iterator[Plan]:
 
 
 def test_pytorch_brings_the_libraries_that_it_cannot_be_imported_without(plan: Plan) -> None:
-    pins = read_pins(plan.environment("pytorch") / PINS_FILE)
+    pins = installed_pins(plan, "pytorch")
 
     assert "+" not in pins["torch"]
     assert "nvidia-cudnn-cu13" in pins

@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
-from deploy.environments.builder.flavour import kept_flavour
+from deploy.environments.builder.choices import kept_flavour
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.target import is_current
 from deploy.environments.builder.targets import BY_NAME

@@ -10,8 +10,7 @@ import subprocess
 
 import pytest
 
-from deploy.environments.builder.flavour import Flavour
-from deploy.environments.builder.plan import Plan
+from deploy.environments.builder.plan import Flavour, Plan
 from deploy.environments.builder.process import clean_environment
 from tests.server.conftest import tensorboard_python  # noqa: F401
 from tests.support.debian_root import CACHE_DIR

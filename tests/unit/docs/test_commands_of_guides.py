@@ -98,7 +98,6 @@ NOT_RUN = {
     r"tests/run ?.*": "it would run itself; what it starts is all tests",
     r"deploy/down --purge": "it removes the environments that all tests share",
     r"deploy/up --with modules .*": "needs Debian unstable; 'tests/run server' builds the parts",
-    r"deploy/environments/pin NAME": "asks the index for the newest versions of the day",
     r"podman (build|run) .*": "other forms of what container.md has as blocks that are run",
     r"git clone \.\.\. .*": "the address of the repository is the reader's",
     r'DSPORTAL_PACKAGES="https://mirror\.example\.com/simple" .*': "there is no such mirror",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from tests.suites import PREFIX
 from tests.support.load_file import load_file
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -14,7 +16,9 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 @pytest.fixture(scope="module")
 def maker() -> ModuleType:
-    return load_file(DOCS / "make_kernel_packages.py")
+    module = load_file(DOCS / "make_kernel_packages.py")
+    module.PLAN = replace(module.PLAN, prefix=PREFIX)
+    return module
 
 
 def test_the_users_guide_has_the_versions_of_the_locks(maker: ModuleType) -> None:

@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 
 from deploy.common.errors import DeployError, reworded_build_errors
-from deploy.environments.builder.flavour import Flavour
-from deploy.environments.builder.interpreter import keep_python
+from deploy.environments.builder.choices import keep_python
 from deploy.environments.builder.package_sources import SETTING, package_sources
-from deploy.environments.builder.plan import PYTHON
+from deploy.environments.builder.plan import PYTHON, Flavour
 from deploy.site.installer.command import (
     choose_slurm_conf,
     list_pieces,

@@ -13,13 +13,13 @@ import pytest
 import yaml
 
 import spawner.metrics
-from deploy.environments.builder import promtool, unpacked
+from deploy.environments.builder import unpacked
 from deploy.environments.builder.plan import Plan
 
 CHECKOUT = Path(__file__).parents[4]
 MONITORING = CHECKOUT / "deploy/site/monitoring"
 GUIDE = CHECKOUT / "docs/operate/metrics.md"
-PROMTOOL = unpacked.program(Plan(), promtool.package(), promtool.PROGRAM)
+PROMTOOL = unpacked.program(Plan(), unpacked.promtool_package(), unpacked.PROMTOOL)
 _METRIC = re.compile(r"\b(?:dsportal|jupyterhub)_[a-z_]+")
 
 

@@ -7,21 +7,20 @@ from pathlib import Path
 
 import pytest
 
+from deploy.environments.builder.choices import keep_choices, kept_cuda
 from deploy.environments.builder.command import main, parse_arguments
 from deploy.environments.builder.cuda import (
-    LOCK,
+    GROUP,
     Toolkit,
     choose_toolkit,
     cuda_release,
     framework_major,
-    keep_cuda,
-    kept_cuda,
     nccl_variables,
 )
-from deploy.environments.builder.environment import read_pins
 from deploy.environments.builder.errors import BuildError
-from deploy.environments.builder.flavour import Flavour
-from deploy.environments.builder.plan import Plan
+from deploy.environments.builder.plan import Flavour, Plan
+from deploy.environments.builder.uv import locked, read_pins
+from tests.suites import PREFIX
 
 
 @pytest.fixture
@@ -55,7 +54,7 @@ def test_later_builds_keep_the_toolkit_until_another_is_named(
 ) -> None:
     def chosen(*words: str) -> Path | None:
         plan = parse_arguments(["--prefix", str(tmp_path), *words, "horovod"])[1]
-        keep_cuda(tmp_path, plan.cuda_home)
+        keep_choices(plan)
         return plan.cuda_home
 
     assert chosen() is None
@@ -66,7 +65,7 @@ def test_later_builds_keep_the_toolkit_until_another_is_named(
 
 
 def test_the_named_toolkit_is_taken_where_it_fits_the_framework(cuda_12: Path) -> None:
-    plan = Plan()
+    plan = Plan(prefix=PREFIX)
     of_site = replace(plan, cuda_home=cuda_12)
 
     assert choose_toolkit(plan) == Toolkit(major=13)
@@ -76,14 +75,10 @@ def test_the_named_toolkit_is_taken_where_it_fits_the_framework(cuda_12: Path) -
         choose_toolkit(of_site, 11)
 
 
-@pytest.mark.parametrize(
-    "lock",
-    sorted(Plan().recipes_dir.glob("locks/*/pytorch-gpu.txt")),
-    ids=lambda lock: str(lock.parent.name),
-)
-def test_the_compiler_of_the_index_is_for_the_cuda_of_pytorch(lock: Path) -> None:
-    major = framework_major(read_pins(lock))
-    pins = read_pins(Plan().recipes_dir / LOCK)
+def test_the_compiler_of_the_index_is_for_the_cuda_of_pytorch() -> None:
+    plan = Plan(prefix=PREFIX)
+    major = framework_major(read_pins(locked(plan, "pytorch")))
+    pins = read_pins(locked(plan, GROUP))
 
     assert {version.split(".")[0] for version in pins.values()} == {str(major)}
 

@@ -4,24 +4,35 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from deploy.environments.builder import process
-from deploy.environments.builder.environment import install_uv, read_pins
+from deploy.environments.builder.environment import PINS_FILE, install_environment
 from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.horovod_build import tensorflow_version
 from deploy.environments.builder.horovod_source import replace_once
 from deploy.environments.builder.package_sources import ORDINARY_INDEX, SETTING, package_sources
-from deploy.environments.builder.plan import Plan
+from deploy.environments.builder.plan import Flavour, Plan
 from deploy.environments.builder.process import clean_environment
-from deploy.environments.builder.uv import canonical_name
+from deploy.environments.builder.uv import (
+    locked,
+    read_pins,
+    read_toml,
+    uv_program,
+    uv_requirement,
+    without,
+)
+from tests.suites import PREFIX
 
-RECIPES_DIR = Plan().recipes_dir
-LOCKS = sorted(RECIPES_DIR.glob("locks/*/*.txt"))
-PYTHONS = sorted({path.parent.name for path in LOCKS})
-HASH = "--hash=sha256:" + 64 * "0"
+# For glibc 2.31 at the newest; Debian 12 has 2.36.
+OLD_WHEEL = re.compile(r"-any\.whl$|manylinux(1|2010|2014|_2_[12]?\d|_2_3[01])_x86_64")
+PROJECTS = sorted(lock.parent for lock in Plan().recipes_dir.glob("**/uv.lock"))
+GROUPS = read_toml(Plan().recipes_dir / "pyproject.toml")["dependency-groups"]
 
 
 def write(path: Path, text: str) -> Path:
@@ -29,133 +40,130 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-def test_pins_are_read_whatever_the_spelling_of_their_names(tmp_path: Path) -> None:
-    path = write(
-        tmp_path / "a.txt", "# head\nJupyter_Server==2.21.1\n\ntensorflow[and-cuda]==2.21.0\n"
+def pins(name: str, *, flavour: Flavour = Flavour.GPU) -> dict[str, str]:
+    """The locked versions of an environment, the newest where Pythons have several."""
+    return read_pins(locked(Plan(prefix=PREFIX, flavour=flavour), name))
+
+
+def test_pins_are_read_whatever_the_spelling_of_their_names() -> None:
+    text = (
+        "# head\nJupyter_Server==2.21.1\n\ntensorflow[and-cuda]==2.21.0 ; sys_platform == 'linux'\n"
     )
 
-    assert read_pins(path) == {"jupyter-server": "2.21.1", "tensorflow": "2.21.0"}
+    assert read_pins(text) == {"jupyter-server": "2.21.1", "tensorflow": "2.21.0"}
 
 
-def test_hashes_are_no_part_of_a_version(tmp_path: Path) -> None:
-    lines = f"torch===2.13.0+cpu \\\n    {HASH} \\\n    {HASH}\nsix==1.17.0 {HASH}\n"
+def test_a_package_is_left_out_with_its_hashes() -> None:
+    kept = f"six==1.17.0 \\\n    --hash=sha256:{64 * '0'}\n"
+    dropped = f"torch===2.13.0+cpu \\\n    --hash=sha256:{64 * '1'}\n"
 
-    assert read_pins(write(tmp_path / "a.txt", lines)) == {"torch": "2.13.0+cpu", "six": "1.17.0"}
-
-
-@pytest.mark.parametrize("line", ["numpy", "numpy>=2", "numpy==2 ; python_version<'3'", "-r a.txt"])
-def test_a_line_that_is_no_pin_is_named_with_the_next_step(tmp_path: Path, line: str) -> None:
-    path = tmp_path / "locks/3.11/server.txt"
-    path.parent.mkdir(parents=True)
-    write(path, f"{line}\n")
-
-    with pytest.raises(BuildError) as caught:
-        read_pins(path)
-
-    assert line in caught.value.what
-    assert "server.in" in caught.value.next_step
+    assert without(dropped + kept, {"torch"}) == kept
+    assert read_pins(dropped) == {"torch": "2.13.0+cpu"}
 
 
-def test_a_missing_lock_is_named_with_the_pythons_that_have_one(tmp_path: Path) -> None:
-    (tmp_path / "locks/3.11").mkdir(parents=True)
-    write(tmp_path / "locks/3.11/hub.txt", "")
+def test_uv_is_installed_by_the_hashes_of_the_lock() -> None:
+    line = uv_requirement(Plan())
 
-    with pytest.raises(BuildError, match=r"hub\.txt is missing") as caught:
-        read_pins(tmp_path / "locks/3.9/hub.txt")
-
-    assert "have locks: 3.11." in caught.value.next_step
+    assert line.startswith("uv==")
+    assert line.count(" --hash=sha256:") >= 1
 
 
-def test_a_python_without_locks_is_refused_before_anything_is_installed(tmp_path: Path) -> None:
-    plan = Plan(prefix=tmp_path / "prefix", source_dir=tmp_path)
-    (plan.recipes_dir / "locks/3.1").mkdir(parents=True)
-    write(plan.recipes_dir / "locks/3.1/uv.txt", "uv==0.13.9\n")
+def test_what_the_lock_does_not_have_is_refused_before_anything_is_installed(
+    tmp_path: Path,
+) -> None:
+    plan = Plan(prefix=tmp_path / "prefix")
 
-    with pytest.raises(BuildError, match=r"uv\.txt is missing") as caught:
-        install_uv(plan, io.StringIO())
+    with pytest.raises(BuildError, match=r"uv\.lock has nothing for hub"):
+        install_environment(plan, "hub", io.StringIO())
 
-    assert "have locks: 3.1." in caught.value.next_step
     assert not plan.prefix.exists()
 
 
-@pytest.mark.parametrize("path", LOCKS, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_a_lock_fixes_all_that_was_asked_for(path: Path) -> None:
-    pins = read_pins(path)
-    lines = (RECIPES_DIR / f"{path.stem}.in").read_text().splitlines()
-    asked = [line for line in lines if line and line[0] not in "#-"]
-    exact = {
-        canonical_name(a.partition("==")[0].partition("[")[0]): a.partition("==")[2] for a in asked
-    }
+@pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project.name)
+def test_a_lock_is_of_its_pyproject(project: Path) -> None:
+    """Run "uv lock" in the project after a change of its pyproject.toml."""
+    words = ("lock", "--check", "--offline", "--directory", str(project))
+    uv = uv_program(Plan(prefix=PREFIX))
+    env = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], "UV_NO_CACHE": "1"}
 
-    assert set(exact) <= set(pins)
-    assert {name: pins[name] for name, version in exact.items() if version} == {
-        name: version for name, version in exact.items() if version
-    }
+    done = subprocess.run([uv, *words], env=env, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("path", LOCKS, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_a_lock_has_a_hash_for_each_package(path: Path) -> None:
-    text = path.read_text().replace("\\\n", "")
-    requirements = [line for line in text.splitlines() if not line.startswith("#")]
+@pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project.name)
+def test_a_lock_names_files_of_the_ordinary_index_alone_and_their_hashes(project: Path) -> None:
+    for package in read_toml(project / "uv.lock")["package"]:
+        if package["source"] == {"virtual": "."}:
+            continue
+        assert package["source"] == {"registry": ORDINARY_INDEX}
+        for file in (*package.get("wheels", ()), package.get("sdist")):
+            if file:
+                assert file["url"].startswith("https://files.pythonhosted.org/"), file
+                assert file["hash"].startswith("sha256:"), file
 
-    assert requirements
-    assert [line for line in requirements if "--hash=sha256:" not in line] == []
+
+@pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project.name)
+def test_the_c_library_of_the_oldest_debian_is_new_enough_for_a_wheel_of_each_package(
+    project: Path,
+) -> None:
+    """Those that have no wheel at all are pure Python, or compiled here as Horovod is."""
+    packages = read_toml(project / "uv.lock")["package"]
+    wheels = {one["name"]: [w["url"] for w in one.get("wheels", ())] for one in packages}
+
+    assert [n for n, urls in wheels.items() if urls and not any(map(OLD_WHEEL.search, urls))] == []
 
 
-@pytest.mark.parametrize("python", PYTHONS)
-def test_hub_and_sessions_speak_the_same_jupyterhub(python: str) -> None:
-    names = ("hub", "server", "test")
-    versions = [read_pins(RECIPES_DIR / "locks" / python / f"{name}.txt") for name in names]
+def test_hub_and_sessions_speak_the_same_jupyterhub() -> None:
+    versions = [pins(name) for name in ("hub", "server", "test")]
 
     for package in ("jupyterhub", "tornado", "traitlets"):
-        assert len({pins[package] for pins in versions}) == 1, package
+        assert len({of_one[package] for of_one in versions}) == 1, package
 
 
 def test_pytorch_for_gpus_brings_its_cuda_libraries() -> None:
-    pins = read_pins(RECIPES_DIR / "locks/3.11/pytorch-gpu.txt")
-
-    assert {"nvidia-cudnn-cu13", "nvidia-nccl-cu13", "nvidia-cublas", "triton"} <= set(pins)
+    assert {"nvidia-cudnn-cu13", "nvidia-nccl-cu13", "nvidia-cublas", "triton"} <= set(
+        pins("pytorch")
+    )
 
 
 def test_a_kernel_of_a_framework_has_what_everybody_expects() -> None:
-    lines = (RECIPES_DIR / "notebook.in").read_text().splitlines()
-    expected = {line for line in lines if line[0] != "#"}
-
-    for lock in LOCKS:
-        if lock.stem.startswith(("tensorflow-", "pytorch-")):
-            assert expected <= set(read_pins(lock)), lock
-        if lock.stem.startswith("pytorch-"):
-            assert {"torchvision", "transformers", "tokenizers"} <= set(read_pins(lock)), lock
+    for flavour in Flavour:
+        assert {*GROUPS["notebook"]} <= pins("tensorflow", flavour=flavour).keys()
+    expected = {*GROUPS["notebook"], "torchvision", "transformers", "tokenizers"}
+    assert expected <= pins("pytorch").keys()
 
 
 def test_the_widgets_of_the_kernels_are_those_that_jupyterlab_shows() -> None:
-    for python in PYTHONS:
-        of_server = read_pins(RECIPES_DIR / "locks" / python / "server.txt")
-        for name in ("tensorflow-cpu", "tensorflow-gpu", "pytorch-gpu"):
-            pins = read_pins(RECIPES_DIR / "locks" / python / f"{name}.txt")
-            assert pins["jupyterlab-widgets"] == of_server["jupyterlab-widgets"]
+    shown = pins("server")["jupyterlab-widgets"]
+
+    assert {pins(name)["jupyterlab-widgets"] for name in ("tensorflow", "pytorch")} == {shown}
 
 
-def test_no_lock_names_a_registry() -> None:
-    files = [*RECIPES_DIR.glob("*.in"), *RECIPES_DIR.glob("*.txt"), *LOCKS]
-    locks = RECIPES_DIR.glob("*/package-lock.json")
-
-    assert [path.name for path in files if "://" in path.read_text()] == []
-    for lock in locks:
+def test_no_lock_of_npm_names_a_registry() -> None:
+    for lock in Plan().recipes_dir.glob("*/package-lock.json"):
         packages = json.loads(lock.read_text())["packages"]
         assert [key for key, package in packages.items() if "resolved" in package] == []
 
 
-def test_the_tensorflow_version_is_found_for_either_package(tmp_path: Path) -> None:
-    cpu = write(tmp_path / "cpu.txt", "tensorflow-cpu==2.15.1\n")
-    gpu = write(tmp_path / "gpu.txt", "tensorflow[and-cuda]==2.21.0\n")
+@pytest.mark.parametrize("package", ["tensorflow-cpu", "tensorflow"])
+def test_the_tensorflow_version_is_found_for_either_package(tmp_path: Path, package: str) -> None:
+    plan = Plan(prefix=tmp_path)
+    plan.environment("tensorflow").mkdir(parents=True)
+    write(plan.environment("tensorflow") / PINS_FILE, f"{package}==2.15.1\n")
 
-    assert (tensorflow_version(cpu), tensorflow_version(gpu)) == ("2.15.1", "2.21.0")
+    assert tensorflow_version(plan) == "2.15.1"
 
 
 def test_a_tensorflow_environment_without_tensorflow_is_refused(tmp_path: Path) -> None:
+    plan = Plan(prefix=tmp_path)
+    with pytest.raises(BuildError, match="missing"):
+        tensorflow_version(plan)
+
+    plan.environment("tensorflow").mkdir(parents=True)
+    write(plan.environment("tensorflow") / PINS_FILE, "numpy==2.4.6\n")
     with pytest.raises(BuildError, match="neither tensorflow nor tensorflow-cpu"):
-        tensorflow_version(write(tmp_path / "tensorflow.txt", "numpy==2.4.6\n"))
+        tensorflow_version(plan)
 
 
 @pytest.mark.parametrize("text", ["other\n", "old\nold\n"], ids=["absent", "twice"])

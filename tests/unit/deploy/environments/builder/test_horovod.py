@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from deploy.environments.builder import horovod, horovod_source
+from deploy.environments.builder import horovod, horovod_source, uv
 from deploy.environments.builder.command import parse_arguments
 from deploy.environments.builder.cuda import Toolkit
 from deploy.environments.builder.environment import PINS_FILE
 from deploy.environments.builder.errors import BuildError
-from deploy.environments.builder.flavour import Flavour
 from deploy.environments.builder.horovod import find_wheel, install_horovod
 from deploy.environments.builder.horovod_build import (
     Build,
@@ -25,26 +24,22 @@ from deploy.environments.builder.horovod_build import (
     recipe,
 )
 from deploy.environments.builder.horovod_source import VERSION
-from deploy.environments.builder.plan import Plan
+from deploy.environments.builder.plan import Flavour, Plan
 
 CUDA_13 = Toolkit(major=13)
 
 
 @pytest.fixture
-def plan(tmp_path: Path) -> Plan:
-    plan = Plan(prefix=tmp_path, source_dir=tmp_path)
-    plan.locks_dir.mkdir(parents=True)
-    plan.pins("tensorflow").write_text("tensorflow-cpu==2.21.0\n")
-    with_cuda = replace(plan, flavour=Flavour.GPU)
-    with_cuda.pins("tensorflow").write_text("tensorflow==2.21.0\n")
+def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
+    plan = Plan(prefix=tmp_path)
+    of_group = {"horovod": "horovod==0.28.1\n", "cuda": "nvidia-cuda-nvcc==13.0.88\n"}
+    monkeypatch.setattr(uv, "locked", lambda plan, name: of_group[name])
     for name, pins in (
         ("tensorflow", "tensorflow==2.21.0\nnvidia-nccl-cu12==2.32.3\n"),
         ("pytorch", "torch==2.13.0+cpu\nnvidia-nccl-cu13==2.29.7\n"),
     ):
         plan.environment(name).mkdir(parents=True)
         (plan.environment(name) / PINS_FILE).write_text(pins)
-    (plan.recipes_dir / "horovod.txt").write_text("horovod==0.28.1\n")
-    (plan.recipes_dir / "cuda.txt").write_text("nvidia-cuda-nvcc==13.0.88\n")
     return plan
 
 
@@ -58,7 +53,7 @@ def put_wheel(build: Build) -> Path:
     wheel = build.plan.wheelhouse_dir / name
     build.plan.wheelhouse_dir.mkdir(exist_ok=True)
     wheel.touch()
-    wheel.with_suffix(".recipe").write_text(recipe(build))
+    wheel.with_suffix(".txt").write_text(recipe(build))
     return wheel
 
 
@@ -89,7 +84,7 @@ def test_wheels_for_each_framework_with_cuda_mpi_and_without_stand_side_by_side(
 
 def test_a_wheel_that_was_made_in_another_way_is_not_taken(plan: Plan, gpu_plan: Plan) -> None:
     with_mpi = Build(plan=replace(plan, with_mpi=True))
-    put_wheel(with_mpi).with_suffix(".recipe").write_text(recipe(Build(plan=plan)))
+    put_wheel(with_mpi).with_suffix(".txt").write_text(recipe(Build(plan=plan)))
     put_wheel(Build(plan=gpu_plan, toolkit=CUDA_13))
     of_site = Build(plan=gpu_plan, toolkit=Toolkit(major=13, home=Path("/usr/local/cuda")))
 
@@ -158,7 +153,7 @@ def test_without_nccl_tensorflow_averages_through_host_memory_and_the_installer_
 def test_without_nccl_pytorch_has_no_horovod_and_the_installer_says_so(
     gpu_plan: Plan, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (gpu_plan.recipes_dir / "cuda.txt").write_text("nvidia-cuda-nvcc==14.0.1\n")
+    monkeypatch.setattr(uv, "locked", lambda plan, name: "nvidia-cuda-nvcc==14.0.1\n")
     monkeypatch.setattr(horovod, "_install", lambda build, log: pytest.fail("was built"))
     install_horovod(gpu_plan, StringIO(), Framework.PYTORCH)
 

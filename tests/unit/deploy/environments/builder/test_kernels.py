@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from deploy.environments.builder.environment import PINS_FILE
 from deploy.environments.builder.kernels import install_kernels, install_mxnet, spec_dir
 from deploy.environments.builder.plan import Plan
 from portal.environments.command import START
@@ -17,6 +18,10 @@ from portal.environments.command import START
 @pytest.fixture
 def plan(tmp_path: Path) -> Plan:
     plan = Plan(prefix=tmp_path)
+    pins = {"tensorflow": "tensorflow-cpu==2.21.0", "pytorch": "torch==2.13.0", "mxnet": "mxnet==1"}
+    for name, pin in pins.items():
+        plan.environment(name).mkdir(parents=True)
+        (plan.environment(name) / PINS_FILE).write_text(f"{pin}\n")
     install_kernels(plan, io.StringIO())
     install_mxnet(plan)
     return plan
