@@ -86,6 +86,11 @@ def prepare_server(sock: socket.socket) -> Callable[[], None]:
                         log.warning("%s sets %s, which the portal decides: ignored", file, name)
                 yield config, file
 
+        def _signal_stop(self, sig: Any, frame: Any) -> None:
+            # The signal may interrupt a line of the log, and jupyter_server's handler, which writes
+            # one too, would fail before it stops anything.
+            self.io_loop.add_callback_from_signal(super()._signal_stop, sig, frame)
+
         def find_server_extensions(self) -> None:
             super().find_server_extensions()
             # A file in the user's home could say otherwise.
