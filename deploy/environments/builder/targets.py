@@ -39,8 +39,14 @@ def _package_sources(plan: Plan) -> Iterable[Path | str]:
 
 
 def _package_results(plan: Plan) -> Iterable[Path]:
-    names = package.present_environments(plan)
-    return [plan.environment(name) / "bin/dsportal" for name in names]
+    for name in package.present_environments(plan):
+        environment_dir = plan.environment(name)
+        if name in package.KERNELS:
+            yield from (
+                one / "dsportal" for one in environment_dir.glob("lib/python3*/site-packages")
+            )
+        else:
+            yield environment_dir / "bin/dsportal"
 
 
 def _install_mxnet(plan: Plan, log: IO[str]) -> None:
