@@ -80,7 +80,7 @@ def parse_quota(text: str) -> Space | None:
         None for any other text, and if the user has no limit.
 
     Source:
-        Our own rule; docs/operate/limits.md describes it for sites.
+        Our own rule; docs/operate/messages.md describes it for sites.
     """
     match = _QUOTA.fullmatch(text)
     # quota(1) and its like print 0 for no limit.
