@@ -9,7 +9,7 @@ import pytest
 
 BENCHMARKS_DIR = Path(__file__).parents[4] / "lab/benchmarks"
 FILES = {path.stem.removeprefix("test_"): path for path in sorted(BENCHMARKS_DIR.glob("test_*.py"))}
-CONTRIBUTING = Path(__file__).parents[5] / "CONTRIBUTING.md"
+GUIDE = Path(__file__).parents[5] / "docs/develop/before-a-release.md"
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -25,7 +25,7 @@ def test_a_benchmark_is_selected_alone_by_its_name(name: str) -> None:
 
 @pytest.mark.parametrize("name", FILES)
 def test_the_guide_says_how_many_minutes_a_benchmark_takes(name: str) -> None:
-    assert re.search(rf"^\| `{name}` \| \d+ \|", CONTRIBUTING.read_text(), re.MULTILINE)
+    assert re.search(rf"^\| `{name}` \| \d+ \|", GUIDE.read_text(), re.MULTILINE)
 
 
 def names_of_tests(path: Path) -> list[str]:
