@@ -234,9 +234,12 @@ def distributions_in(folders: Iterable[str]) -> dict[str, str]:
     Source:
         https://packaging.python.org/en/latest/specifications/recording-installed-packages/
     """
-    # Only names of folders: metadata would mean hundreds of files on a network file system.
+    # Only names of folders: metadata would mean hundreds of files on a network file system. A "~"
+    # in front is left of a pip that was ended while it replaced the package.
     found = [
-        path.stem.rpartition("-") for folder in folders for path in Path(folder).glob("*.dist-info")
+        path.stem.rpartition("-")
+        for folder in folders
+        for path in Path(folder).glob("[!~]*.dist-info")
     ]
     return {_SEPARATORS.sub("-", name).lower(): version for name, _, version in found if name}
 

@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 
 from dsportal.packages.installed import packages_in, size_bytes
-from dsportal.packages.overlay import Overlay, find_overlay, list_overlays, this_environment
+from dsportal.packages.overlay import (
+    Overlay,
+    distributions_in,
+    find_overlay,
+    list_overlays,
+    this_environment,
+)
 
 SHIPPED = this_environment()
 
@@ -53,6 +59,13 @@ def test_pip_is_that_of_the_interpreter(overlay: Overlay) -> None:
     said = subprocess.run(argv, check=True, capture_output=True, text=True).stdout
 
     assert f"(python {SHIPPED.version})" in said
+
+
+def test_what_an_ended_pip_has_left_behind_constrains_nothing(tmp_path: Path) -> None:
+    for name in ("horovod", "~orovod"):
+        (tmp_path / f"{name}-0.28.1+tf2.21.0.dist-info").mkdir()
+
+    assert distributions_in([str(tmp_path)]) == {"horovod": "0.28.1+tf2.21.0"}
 
 
 def test_pip_keeps_what_is_shipped_at_its_version(overlay: Overlay) -> None:
