@@ -38,7 +38,8 @@ if {exit_code} is not None:
     print("it broke; token=" + os.environ["JUPYTERHUB_API_TOKEN"], flush=True)
     sys.exit({exit_code})
 address = singleuser.find_address(os.environ)
-sock = singleuser.take_port(os.environ, address)
+resources = singleuser.read_told(os.environ, singleuser.ResourceSettings, "resources")
+sock = singleuser.take_port(resources, address)
 sock.setblocking(True)
 signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
 class Handler(http.server.BaseHTTPRequestHandler):

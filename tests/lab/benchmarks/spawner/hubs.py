@@ -73,7 +73,8 @@ _STOCK_SERVER_FOR_PORTAL = """\
 import os
 from spawner.node import port_report, singleuser
 address = singleuser.find_address(os.environ)
-sock = singleuser.take_port(os.environ, address)
+resources = singleuser.read_told(os.environ, singleuser.ResourceSettings, "resources")
+sock = singleuser.take_port(resources, address)
 port = sock.getsockname()[1]
 sock.close()
 os.environ["JUPYTERHUB_SERVICE_URL"] = singleuser.service_url(os.environ, address, port)
