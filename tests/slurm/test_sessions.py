@@ -60,7 +60,7 @@ def test_a_killed_hub_takes_up_a_session_that_waits_and_it_can_start(
     assert f"/user/{USER}" in hub.routes()
 
 
-@pytest.mark.hub(watch_running_s=600.0)
+@pytest.mark.hub(watch_running_s=300.0)
 def test_a_session_that_the_proxy_does_not_reach_is_looked_at_at_once(hub: PrivateHub) -> None:
     start(hub)
     wait_until_ready(hub)

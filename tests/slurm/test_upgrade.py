@@ -17,10 +17,10 @@ import requests
 
 from tests.slurm.conftest import USER, cancel_all, sessions, start, wait_until_ready
 from tests.slurm.installation import InstalledHub
+from tests.support.checkout import CHECKOUT, LIBRARY
 from tests.support.eventually import eventually
-from tests.support.private_hub import CHECKOUT
 
-PACKAGES = ("portal", "spawner")
+PACKAGES = (CHECKOUT / "portal", CHECKOUT / "spawner", LIBRARY / "dsportal")
 # What the revision before JupyterHub's newest one lacks.
 OLDER_REVISION = "ff1860e38070"
 OLDER_SCHEMA = (
@@ -32,8 +32,8 @@ OLDER_SCHEMA = (
 def present_package(folder: Path) -> Path:
     """Return the packages of this checkout, where the hub's account and the nodes can read them."""
     folder.mkdir()
-    for name in PACKAGES:
-        subprocess.run(["cp", "-r", CHECKOUT / name, folder / name], check=True)
+    for package in PACKAGES:
+        subprocess.run(["cp", "-r", package, folder / package.name], check=True)
     return folder
 
 
