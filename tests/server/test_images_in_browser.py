@@ -91,7 +91,7 @@ def test_a_container_with_only_python_becomes_a_kernel_in_the_launcher_and_goes_
     open_panel(page)
     keep_picture(page, "environments")
     page.get_by_role("button", name="Remove: bare").click()
-    see(dialog, "bare.sif is deleted")
+    see(dialog, "bare.sif will be deleted")
     dialog.get_by_role("button", name="Remove").click()
     see(page.locator("#data-scientist-portal-environments"), "You have none yet")
     assert "own-bare" not in offered(server)
