@@ -54,7 +54,7 @@ def test_another_user_gets_not_a_byte_from_the_debugger_of_a_notebook(
     path: str, tmp_path: Path
 ) -> None:
     mark = uuid.uuid4().hex
-    library = str(FIRST.parents[1])
+    library = str(FIRST.parents[2])
     environ = {**mark_of(mark), "PYTHONPATH": path, "PORTAL_LIBRARY": library}
     kernel = start_kernel(tmp_path, PORTAL_SERVER_SOCKET="", **environ)
     try:
