@@ -127,6 +127,14 @@ def test_an_environment_holds_what_its_lock_names_and_nothing_else(name: str) ->
     assert read_pins("\n".join(of_all)).keys() <= versions.keys()
 
 
+def test_the_hub_has_every_page_of_the_guide() -> None:
+    (guides,) = PLAN.environment("hub").glob("lib/python3*/site-packages/portal/hub/guides")
+    pages = {page.name for page in (PLAN.source_dir / "docs/use").glob("*.md")}
+
+    assert {page.name for page in (guides / "use").glob("*.md")} == pages
+    assert (guides / "reference/reasons.md").is_file()
+
+
 def test_every_account_can_read_the_environments_and_none_but_root_can_change_them() -> None:
     find = ["find", PLAN.prefix / "environments", "-not", "-type", "l"]
 

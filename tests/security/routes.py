@@ -18,6 +18,8 @@ SETTINGS = Path("/etc/data-scientist-portal/portal.toml")
 PROBES = Path(__file__).parent / "probes"
 PROBE_TIMEOUT_S = 120
 
+# Of words alone, the first stands for all.
+WORDS = re.compile(r"\(([\w-]+)(?:\|[\w-]+)+\)")
 # What stands for a piece of a pattern, the longest first; then whatever group is left is an "x".
 SAMPLES = (
     (r"(?P<path>(?:(?:/[^/]+)+|/?))", "/x"),
@@ -32,7 +34,7 @@ SAMPLES = (
     (r"(robots\.txt)", "robots.txt"),
     (r"(favicon\.ico)", "favicon.ico"),
     (r"(user|services)", "user"),
-    (r"(users|gallery|ssh|frameworks|reasons)", "users"),
+    (r"(?:absolute/)?", ""),
     (r"(?!/hub/).*", "/x"),
     (r"(/.*|)", "/x"),
     (r"(/.*)?", "/x"),
@@ -90,7 +92,8 @@ def sample(pattern: str, name: str) -> str:
     for piece, text in SAMPLES:
         path = path.replace(piece, text)
     path = path.replace("([^/]+)", name).replace("(?P<user_name>[^/]+)", name)
-    path = GROUP.sub("x", path).replace(".*", "x").replace("\\", "").removesuffix("$")
+    path = GROUP.sub("x", WORDS.sub(r"\1", path))
+    path = path.replace(".*", "x").replace("\\", "").removesuffix("$")
     path = path.removesuffix("/?").replace("[^/]+", "x")
     if not path.startswith("/"):
         path = f"/{path}"

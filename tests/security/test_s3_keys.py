@@ -49,7 +49,7 @@ def sessions(
         for user, user_id in USER_IDS.items():
             (folder / user).mkdir()
             sessions[user] = start(
-                folder / user, tensorboard_python, user_id=user_id, s3_endpoint=s3.url
+                folder / user, tensorboard_python, user_id=user_id, endpoint=s3.url
             )
         enter(sessions["ada"], *s3.keys["ada"]).raise_for_status()
         write_keys(credentials(sessions["grace"]), *s3.keys["grace"])

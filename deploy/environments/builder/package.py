@@ -14,7 +14,8 @@ from deploy.environments.builder.process import run
 from deploy.environments.builder.target import source_files
 
 SOURCES = ("setup.cfg", "pyproject.toml", "README.md", "LICENSE", "spawner", "portal")
-# What portal/hub/guides links to.
+LINKS = "portal/hub/guides"
+# What these link to.
 GUIDES = ("docs/use", "docs/reference/reasons.md", "docs/images")
 PICTURES = "docs/images"
 TEMPLATES = "notebook_templates"
@@ -154,4 +155,8 @@ def copy_sources(plan: Plan, copy: Path) -> Path:
             target = copy / file.relative_to(plan.source_dir)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file, target)
+    # Links to folders, which are no files.
+    for link in (plan.source_dir / LINKS).iterdir():
+        if link.is_symlink():
+            (copy / LINKS / link.name).symlink_to(link.readlink())
     return copy
