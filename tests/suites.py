@@ -14,6 +14,7 @@ from typing import IO
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import SYSTEM_PATH, clean_environment
 from tests.results import Counts, Result, count, read_cpu_s, read_results, with_cpu
+from tests.support.checkout import PYTHONPATH
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 OUTPUT_DIR = CHECKOUT / "tests" / "output"
@@ -293,7 +294,7 @@ def _status_of(
 ) -> int:
     environment = clean_environment(
         PATH=f"{BIN_DIR}:{SYSTEM_PATH}",
-        PYTHONPATH=f"{CHECKOUT}:{CHECKOUT}/portal/dsportal",
+        PYTHONPATH=PYTHONPATH,
         PYTHONDONTWRITEBYTECODE="1",
     )
     try:
