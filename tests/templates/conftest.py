@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from portal.environments.command import FIRST_IN_PATH
+
 pytest.register_assert_rewrite("tests.support.launch_contract")
 
 from tests.support.eventually import eventually  # noqa: E402
@@ -40,6 +42,7 @@ PROGRAMS = (
     TESTS_DIR / "templates" / "tensorboard_cases.py",
 )
 ENVIRONMENTS = Path("/opt/data-scientist-portal/environments")
+LIBRARY = ENVIRONMENTS / "server/library"
 # What a CPU decides; set, it shows the notebooks as another kind of CPU would run them.
 DECIDED_BY_CPU = ("TF_ENABLE_ONEDNN_OPTS", "ONEDNN_MAX_CPU_ISA")
 KERNEL_PYTHON = ENVIRONMENTS / "tensorflow" / "bin" / "python"
@@ -75,6 +78,9 @@ class SlurmSession:
             "PATH": "/usr/local/bin:/usr/bin:/bin",
             "LANG": "C.UTF-8",
             "PORTAL_N_GPUS": str(N_GPUS),
+            # As a session has them, so that importing TensorFlow prints nothing.
+            "PORTAL_LIBRARY": str(LIBRARY),
+            "PYTHONPATH": str(LIBRARY / FIRST_IN_PATH),
             **({"PORTAL_GPUS_SIMULATED": "1"} if self.is_simulated else {}),
             **{name: os.environ[name] for name in DECIDED_BY_CPU if name in os.environ},
         }
