@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pwd
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,14 +29,14 @@ print("RAN", run(lambda: 6 * 7, gpus=1))
 
 
 @pytest.fixture
-def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheels")
-    # Its user is another.
-    for path in (folder, folder.parent, folder.parent.parent):
-        path.chmod(0o755)
-    for name in NAMES:
-        make_wheel(folder, name.replace("-", "_"), "9.0", MODULE)
-    return folder
+def wheels() -> Iterator[Path]:
+    # In the home, which the node sees.
+    with tempfile.TemporaryDirectory(prefix="portal-test-", dir=pwd.getpwnam(USER).pw_dir) as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        for name in NAMES:
+            make_wheel(folder, name.replace("-", "_"), "9.0", MODULE)
+        yield folder
 
 
 @pytest.fixture(params=["python3", "tensorflow", "pytorch"])
@@ -69,10 +71,10 @@ async def test_a_kernel_needs_no_package_that_others_have_the_name_of(
     install = f"%pip install --no-index --find-links {wheels} --upgrade"
 
     first = await run_in_new(portal_session, kernel, f"{install} {' '.join(NAMES)}")
+    assert "Successfully installed data-scientist-portal-9.0 portal-9.0 spawner-9.0" in first
     second = await run_in_new(portal_session, kernel, RUN)
     third = await run_in_new(portal_session, kernel, "%pip uninstall --yes portal spawner")
 
-    assert "Successfully installed data-scientist-portal-9.0 portal-9.0 spawner-9.0" in first
     # No word of a kernel that runs without the user's packages.
     assert second.startswith("SEEN of somebody else and of somebody else\n")
     assert "RAN 42" in second
