@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from dsportal.amounts import count
-
-MIB_PER_GIB = 1024
+from dsportal.amounts import MIB_PER_GIB, count
 
 
 def format_gpus(n_gpus: int) -> str:

@@ -7,10 +7,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from dsportal.amounts import SECONDS_PER_MINUTE
+from dsportal.amounts import MIB_PER_GIB, SECONDS_PER_MINUTE
 from portal.settings.validators import check_folder, check_template_sources
 from spawner.settings.schema import setting
-from spawner.settings.tables import MIB_PER_GIB
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,12 +7,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from dsportal.amounts import SECONDS_PER_HOUR, SECONDS_PER_MINUTE
+from dsportal.amounts import MIB_PER_GIB, SECONDS_PER_HOUR, SECONDS_PER_MINUTE
 from spawner.settings.schema import setting
 from spawner.slurm.names import is_name
 from spawner.slurm.resources import ResourcesPerGpu
 
-MIB_PER_GIB = 1024
 MOST_WARNING_MINUTES = 24 * 60
 
 

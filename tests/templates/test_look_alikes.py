@@ -31,8 +31,8 @@ print("RAN", run(lambda: 6 * 7, gpus=1))
 @pytest.fixture
 def wheels() -> Iterator[Path]:
     # In the home, which the node sees.
-    with tempfile.TemporaryDirectory(prefix="portal-test-", dir=pwd.getpwnam(USER).pw_dir) as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory(prefix="portal-test-", dir=pwd.getpwnam(USER).pw_dir) as place:
+        folder = Path(place)
         folder.chmod(0o755)
         for name in NAMES:
             make_wheel(folder, name.replace("-", "_"), "9.0", MODULE)

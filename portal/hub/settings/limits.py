@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dsportal.amounts import MIB_PER_GIB
 from spawner.settings.schema import setting
-from spawner.settings.tables import MIB_PER_GIB, check_slurm_names
+from spawner.settings.tables import check_slurm_names
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from dsportal.amounts import MIB_PER_GIB
 from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Finding, warning
 
@@ -13,7 +14,6 @@ from portal.site.checks.finding import Finding, warning
 DATA = ("mnist/mnist-10k.npz",)
 # A session starts with less, min_free_mib of [preflight], but a training soon ends there.
 LEAST_FREE_MIB = 1024
-MIB_PER_GIB = 1024
 _MOST_NAMED = 3
 _N_LETTERS = 300
 
