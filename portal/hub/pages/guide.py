@@ -102,8 +102,7 @@ class Part:
 def guide_groups() -> tuple[Group, ...]:
     """Return what the front page lists, in its order."""
     groups: list[Group] = []
-    front = (GUIDES_DIR / _USE / f"{FRONT}.md").read_text(encoding="utf-8")
-    for match in _GROUP.finditer(front):
+    for match in _GROUP.finditer(_text(FRONT)):
         if match["group"]:
             groups.append(Group(match["group"], ()))
         else:
@@ -128,6 +127,11 @@ def _path(name: str) -> Path:
     return GUIDES_DIR / _ELSEWHERE.get(name, _USE) / f"{name}.md"
 
 
+def _text(name: str) -> str:
+    # The list for Sphinx, at the end of the front page, is not for readers.
+    return _path(name).read_text(encoding="utf-8").partition("\n```{toctree}")[0]
+
+
 @functools.cache
 def search_parts() -> tuple[Part, ...]:
     """Return all parts of all guides, for a search in the browser."""
@@ -135,7 +139,7 @@ def search_parts() -> tuple[Part, ...]:
 
 
 def _parts_of(name: str) -> Iterator[Part]:
-    tokens = MarkdownIt("commonmark").enable("table").parse(_path(name).read_text(encoding="utf-8"))
+    tokens = MarkdownIt("commonmark").enable("table").parse(_text(name))
     title = heading = anchor = ""
     headings = iter(list(_with_anchors(tokens)))
     words: list[str] = []
@@ -162,8 +166,7 @@ def read_guide(name: str, url: str, portal_url: str = "") -> Guide:
         url: Address of all guides, which ends in "/".
         portal_url: Address of the portal, for commands that users copy; empty if it is not known.
     """
-    text = _path(name).read_text(encoding="utf-8").partition("\n```{toctree}")[0]
-    text = text.replace(_EXAMPLE_URL, portal_url.rstrip("/") or _EXAMPLE_URL)
+    text = _text(name).replace(_EXAMPLE_URL, portal_url.rstrip("/") or _EXAMPLE_URL)
     return render(text, url, _ELSEWHERE.get(name, _USE))
 
 
