@@ -19,8 +19,9 @@ GUIDES_DIR = Path(__file__).parents[1] / "guides"
 # The page of the plain address; it lists the others.
 FRONT = "index"
 _USE = "use"
-# A page from another part of the documentation.
-_ELSEWHERE = {"reasons": "reference"}
+# Pages from other parts of the documentation, and the group that lists those of each part.
+_ELSEWHERE = {"reasons": "reference", "day-to-day": "operate"}
+_GROUPS = {"reference": "Reference", "operate": "For administrators"}
 _GROUP = re.compile(
     r"^\*\*(?P<group>[^*]+)\*\*$|^\* \[(?P<title>[^]]+)\]\((?P<page>[\w-]+)\.md\)", re.M
 )
@@ -108,8 +109,10 @@ def guide_groups() -> tuple[Group, ...]:
         else:
             pages = (*groups[-1].pages, (match["page"], match["title"]))
             groups[-1] = replace(groups[-1], pages=pages)
-    reasons = tuple((name, read_guide(name, "").title) for name in _ELSEWHERE)
-    return (*groups, Group("Reference", reasons))
+    for folder, title in _GROUPS.items():
+        names = [name for name in _ELSEWHERE if _ELSEWHERE[name] == folder]
+        groups.append(Group(title, tuple((name, read_guide(name, "").title) for name in names)))
+    return tuple(groups)
 
 
 @functools.cache

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from portal.hub.pages.base import TEMPLATES_DIR
 from portal.hub.pages.guide import (
     GUIDES_DIR,
     Heading,
@@ -89,6 +90,25 @@ def test_the_list_has_every_guide_in_a_group() -> None:
     listed = [name for group in guide_groups() for name, _ in group.pages]
 
     assert sorted(listed) == sorted(set(guide_names()) - {"index"})
+
+
+def test_help_on_each_page_of_the_hub_leads_to_its_place_in_the_guide() -> None:
+    pages = {page.name: page.read_text() for page in TEMPLATES_DIR.glob("*.html")}
+    titled = {name for name, text in pages.items() if "{% set page_title = " in text}
+    help_pages = {
+        name: found[1]
+        for name, text in pages.items()
+        if (found := re.search(r'{% set help_page = "(.*)" %}', text))
+    }
+
+    assert help_pages.keys() == titled - {"help.html"}
+    assert [each for each in help_pages.values() if not is_in_the_guide(each)] == []
+
+
+def is_in_the_guide(place: str) -> bool:
+    """Whether the hub serves a guide with this "page" or "page#anchor"."""
+    name, _, anchor = place.partition("#")
+    return name in guide_names() and (not anchor or f'id="{anchor}"' in read_guide(name, URL).html)
 
 
 def test_a_search_finds_a_part_by_its_words() -> None:
