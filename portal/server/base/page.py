@@ -21,7 +21,7 @@ class Page(JupyterHandler):
         """Store the arguments of the route.
 
         Args:
-            file: The page as HTML, in which {base_url} and {gpus} are filled in.
+            file: The page as HTML, in which {base_url}, {gpus} and {guides_url} are filled in.
             resource: What a user needs the right to read.
         """
         self.file = file
@@ -36,4 +36,10 @@ class Page(JupyterHandler):
         self.set_header("Content-Type", "text/html; charset=utf-8")
         is_simulated = os.environ.get("PORTAL_GPUS_SIMULATED") == "1"
         page = page.replace("{gpus}", "simulated GPUs" if is_simulated else "GPUs")
+        page = page.replace("{guides_url}", html.escape(_guides_url()))
         self.finish(page.replace("{base_url}", html.escape(self.base_url)))
+
+
+def _guides_url() -> str:
+    host = os.environ.get("JUPYTERHUB_HOST", "")
+    return f"{host}{os.environ.get('JUPYTERHUB_BASE_URL', '/')}hub/help/"

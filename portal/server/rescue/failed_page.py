@@ -18,6 +18,8 @@ def offer_rescue(settings: MutableMapping[str, Any]) -> None:
     home = variables.get("hub_control_panel_url")
     if home is None:
         return
-    variables["rescue_url"] = f"{home.removesuffix('home')}spawn?rescue=1"
+    hub_url = home.removesuffix("home")
+    variables["rescue_url"] = f"{hub_url}spawn?rescue=1"
+    variables["guides_url"] = f"{hub_url}help/"
     # Before Jupyter's own folders, in which no template has this name.
     settings["jinja2_env"].loader.searchpath.insert(0, str(Path(__file__).with_name("pages")))

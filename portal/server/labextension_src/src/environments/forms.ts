@@ -3,6 +3,7 @@ import { KernelSpec } from '@jupyterlab/services';
 
 import { IChoices, IOwnEnvironment, ITask, Order } from './client';
 import { EnvironmentTasks, failureText } from './tasks';
+import { withGuide } from '../base/guide';
 import { Form, IField, Values } from '../base/form';
 import { watchTask } from './taskdialog';
 
@@ -38,7 +39,7 @@ export async function makeEnvironment(
       key: 'like',
       label: 'On top of',
       kind: 'choice',
-      choices: [...kernels, ['', 'Nothing: all packages are its own']],
+      choices: [...kernels, ['', 'Nothing: only the packages listed below']],
       hint: 'Starts with the packages of a kernel, at their current versions.'
     },
     {
@@ -111,12 +112,12 @@ export async function askGroup(
     key: 'group',
     label: 'Group',
     kind: 'choice',
-    choices: group ? [...names, ['', 'Nobody: it is mine alone again']] : names,
+    choices: group ? [...names, ['', 'Nobody: stop sharing it']] : names,
     hint: 'Its members can use the environment, but not change it'
   };
   const { button, value } = await showDialog({
     title: `Share ${name}`,
-    body: new Form([field], group ? { group } : {}),
+    body: withGuide(new Form([field], group ? { group } : {}), 'environment'),
     buttons: [Dialog.cancelButton(), Dialog.okButton({ label: group ? 'Change it' : 'Share it' })]
   });
   if (!button.accept || !value) {
@@ -152,7 +153,7 @@ async function ask(
   for (;;) {
     const { button, value } = await showDialog({
       title,
-      body: new Form(fields, values, error),
+      body: withGuide(new Form(fields, values, error), action === 'new' ? 'environment' : 'image'),
       buttons: [Dialog.cancelButton(), Dialog.okButton({ label })]
     });
     if (!button.accept || !value) {

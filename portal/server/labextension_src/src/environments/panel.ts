@@ -5,6 +5,7 @@ import { Widget } from '@lumino/widgets';
 import { IListing, IOwnEnvironment, ITask, Order } from './client';
 import { EnvironmentTasks } from './tasks';
 import { askGroup } from './forms';
+import { withGuide } from '../base/guide';
 import { environmentIcon } from '../base/icon';
 import { saveAsNew } from '../base/newfile';
 import { watchTask } from './taskdialog';
@@ -39,6 +40,7 @@ export class EnvironmentsPanel extends Widget {
     table.append(this.body);
     this.message.setAttribute('role', 'status');
     this.node.append(heading, buttons, this.message, table);
+    withGuide(this, 'environment');
     tasks.changed.connect(this.onTask);
     void this.read();
   }
@@ -74,7 +76,7 @@ export class EnvironmentsPanel extends Widget {
     const isOffered = listed !== undefined && !listed.problem;
     const state = one.is_gone
       ? 'Its files are gone'
-      : (listed?.problem ?? 'Not looked at yet') || 'Ready';
+      : (listed?.problem ?? 'Not checked yet') || 'Ready';
     const shared = one.group ? `, shared with the group ${one.group}` : '';
     const size = one.size_mib === null ? '' : `${one.size_mib.toFixed(1)} MiB`;
     const line = row([one.name, one.place, size, state + shared], 'td');

@@ -116,13 +116,13 @@ export function failureText({ sentence }: ITask): string {
 export function doneText({ action, name }: ITask): string {
   switch (action) {
     case 'share':
-      return `The environment ${name} is shared.`;
+      return `The environment ${name} has been shared.`;
     case 'unshare':
-      return `The environment ${name} is yours alone again.`;
+      return `The environment ${name} is no longer shared.`;
     case 'remove':
-      return `The environment ${name} is removed.`;
+      return `The environment ${name} has been removed.`;
     case 'update':
-      return `The environment ${name} is updated. Restart its kernels.`;
+      return `The environment ${name} has been updated. Restart its kernels.`;
     default:
       return `Environment ${name} is ready. You can choose it as a kernel.`;
   }

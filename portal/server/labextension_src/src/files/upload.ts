@@ -91,8 +91,8 @@ export class Upload implements ITransport {
     if (parts.length > 0) {
       const names = parts.map(({ name, size_bytes: n }) => `${name} (${formatBytes(n)})`);
       Notification.info(
-        `An upload of another ${this.file.name} was never finished. Delete what is left of it if ` +
-          `you do not need it: ${names.join(', ')}.`,
+        `An earlier upload of another ${this.file.name} was not completed. Delete its parts if ` +
+          `you do not need them: ${names.join(', ')}.`,
         { autoClose: false }
       );
     }

@@ -10,6 +10,7 @@ import { IDocumentManager } from '@jupyterlab/docmanager';
 import { KernelSpec } from '@jupyterlab/services';
 import { Widget } from '@lumino/widgets';
 
+import { withGuide } from '../base/guide';
 import { IEnvironmentMaker } from '../environments/environments';
 import { fitting, IKernelName, shortName } from './fit';
 
@@ -95,10 +96,11 @@ class Kernels extends Widget {
     const named = (list: ReadonlyArray<KernelSpec.ISpecModel>) =>
       list.map(({ name, display_name }) => [name, display_name] as const);
     add('These fit', named(fits));
-    add(fits.length > 0 ? 'Others' : 'None fits. There are', named(others));
+    add(fits.length > 0 ? 'Others' : 'None fits. Available kernels', named(others));
     add('Or', [[MAKE, 'Make an environment for it …']]);
     group.querySelector('input')!.checked = true;
     this.node.append(text, group);
+    withGuide(this, 'missingKernel');
   }
 
   getValue(): string {

@@ -77,7 +77,9 @@ class LauncherSearch extends Widget {
       shown += cards.filter(card => !card.hidden).length;
     }
     this.none.hidden = shown > 0 || !text.trim();
-    this.none.textContent = this.none.hidden ? '' : `Nothing here has “${text.trim()}”.`;
+    this.none.textContent = this.none.hidden
+      ? ''
+      : `No notebook, template or tool matches “${text.trim()}”.`;
     this.node.style.minHeight = this.none.hidden ? '' : '80px';
     this.parent?.fit();
   }

@@ -3,6 +3,7 @@ import { Dialog, Notification, showDialog } from '@jupyterlab/apputils';
 import { PageConfig, URLExt } from '@jupyterlab/coreutils';
 import { IDocumentManager } from '@jupyterlab/docmanager';
 
+import { textWithGuide } from '../base/guide';
 import { notSaved, saveAll } from '../files/save';
 import { ISession } from '../session/session';
 
@@ -30,7 +31,7 @@ export async function restartSession(
     'options. The same notebooks reopen in it, with new kernels.';
   const { button } = await showDialog({
     title: reason ? 'The session was not extended' : 'Start a new session?',
-    body: reason ? `${reason}\n\n${text}` : text,
+    body: textWithGuide(reason ? `${reason}\n\n${text}` : text, 'sessionEnd'),
     buttons: [
       Dialog.cancelButton({ label: 'Keep this session' }),
       Dialog.warnButton({ label: 'Save and start a new session' })

@@ -14,6 +14,7 @@ import { Slot } from '@lumino/signaling';
 
 import { askPortal } from '../base/api';
 import { Form, IField, Values } from '../base/form';
+import { withGuide } from '../base/guide';
 import { bucketIcon } from '../base/icon';
 import { PALETTE_CATEGORY, TOOLS } from '../lab/palette';
 import { GoneError, partBytes, S3, S3Drive } from './drive';
@@ -56,7 +57,8 @@ async function enterKeys(services: ServiceManager.IManager, problem: string): Pr
     note.style.maxWidth = '34em';
     body.node.append(note);
     const buttons = [Dialog.cancelButton(), Dialog.okButton({ label: 'Use' })];
-    const dialog = new Dialog<Values>({ title: 'Your keys for S3', body, buttons });
+    const title = 'Your keys for S3';
+    const dialog = new Dialog<Values>({ title, body: withGuide(body, 'keys'), buttons });
     const { button, value } = await dialog.launch();
     if (!button.accept || value === null) {
       return false;
@@ -143,7 +145,7 @@ export const s3Plugin: JupyterFrontEndPlugin<void> = {
     const services = app.serviceManager;
     const tellCut = (path: string) =>
       Notification.info(
-        `${path} has more than 10,000 entries, and only so many are shown. List it in a cell.`
+        `${path} has more than 10,000 entries, and only 10,000 are shown. To see all, list it in a cell.`
       );
     services.contents.addDrive(new S3Drive(services.serverSettings, tellCut));
     const load = async () => {

@@ -7,6 +7,7 @@ import {
 import { Dialog } from '@jupyterlab/apputils';
 import { PageConfig } from '@jupyterlab/coreutils';
 
+import { textWithGuide } from '../base/guide';
 import { ISession, Presence } from './session';
 
 const WORDS: Record<Exclude<Presence, 'there'>, { title: string; body: string }> = {
@@ -69,6 +70,7 @@ class DisconnectedNotice {
   }
 
   private async show(presence: Exclude<Presence, 'there'>): Promise<void> {
+    const { title, body } = WORDS[presence];
     const buttons = [Dialog.cancelButton({ label: 'Close' })];
     if (presence === 'ended') {
       buttons.push(Dialog.okButton({ label: 'Start a session' }));
@@ -77,7 +79,7 @@ class DisconnectedNotice {
     }
     // JupyterLab sends no requests while the dialog is open.
     this.setConnected(false);
-    const dialog = new Dialog({ ...WORDS[presence], buttons });
+    const dialog = new Dialog({ title, body: textWithGuide(body, 'sessionGone'), buttons });
     void this.closeWhenChanged(dialog, presence);
     const { button } = await dialog.launch();
     this.setConnected(true);

@@ -5,6 +5,7 @@ import { IStatusBar } from '@jupyterlab/statusbar';
 
 import { restartSession } from '../lab/restart';
 import { formatCountdown, formatDuration } from '../base/format';
+import { textWithGuide } from '../base/guide';
 import { PALETTE_CATEGORY } from '../lab/palette';
 import { addStatusButton, StatusButton } from '../base/statusbutton';
 import { notSaved, saveAll } from '../files/save';
@@ -170,7 +171,7 @@ class Clock {
     }
     const { button } = await showDialog({
       title: `This session ends at ${endTime(leftS)}`,
-      body: offer,
+      body: textWithGuide(offer, 'sessionEnd'),
       buttons
     });
     if (button.actions.includes('extend')) {

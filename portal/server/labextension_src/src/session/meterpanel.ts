@@ -2,6 +2,7 @@ import { Widget } from '@lumino/widgets';
 
 import { drawCells } from '../kernels/cellmarks';
 import { count } from '../base/format';
+import { withGuide } from '../base/guide';
 import { drawGraph, IPoint } from './graph';
 import { meterIcon, METER_TITLE } from './metericon';
 import { cpuShare, gb, mostOf, percent, rate, simulated } from './meterwords';
@@ -37,6 +38,7 @@ export class MeterPanel extends Widget {
     this.choice.className = 'dsp-link';
     this.choice.addEventListener('click', () => this.choose(!this.isSinceStart));
     this.node.append(heading, this.choice, this.body);
+    withGuide(this, 'sessionEnd');
     this.choose(false);
     session.changed.connect((_, { meter }) => meter && void this.take(meter));
   }

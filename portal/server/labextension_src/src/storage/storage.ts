@@ -60,7 +60,7 @@ export const storagePlugin: JupyterFrontEndPlugin<void> = {
 
 function caption({ path, answers, free_bytes, total_bytes, is_quota }: IStorage): string {
   if (!answers) {
-    return `${path} does not answer. If it stays so, tell the administrators.`;
+    return `${path} is not responding. If this continues, tell the administrators.`;
   }
   if (typeof free_bytes !== 'number' || typeof total_bytes !== 'number') {
     return path;

@@ -7,6 +7,7 @@ import { KernelSpec } from '@jupyterlab/services';
 import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { askPortal } from '../base/api';
+import { textWithGuide } from '../base/guide';
 import { frameworkIcon, LACKING, templateIcon } from '../base/icon';
 import { PALETTE_CATEGORY } from '../lab/palette';
 import { addStyle } from '../base/style';
@@ -169,7 +170,7 @@ export const templatesPlugin: JupyterFrontEndPlugin<void> = {
             name
           });
           const also = kept ? ` Your edited version is now ${kept}.` : '';
-          Notification.success(`${FOLDER}${name} is the original again.${also}`, {
+          Notification.success(`${FOLDER}${name} has been restored.${also}`, {
             autoClose: 8000
           });
           await defaultBrowser?.model.refresh();
@@ -253,7 +254,10 @@ function captionOf(template: ITemplate): string {
 async function isSure(name: string): Promise<boolean> {
   const { button } = await showDialog({
     title: 'Restore template?',
-    body: `${FOLDER}${name} is replaced by the original. If you edited it, your version is kept next to it.`,
+    body: textWithGuide(
+      `The original replaces ${FOLDER}${name}. If you edited it, your version is kept next to it.`,
+      'templates'
+    ),
     buttons: [Dialog.cancelButton(), Dialog.okButton({ label: 'Restore' })]
   });
   return button.accept;

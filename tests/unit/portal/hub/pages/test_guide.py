@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +19,7 @@ from portal.hub.pages.guide import (
 )
 
 URL = "/hub/help/"
+SERVER = Path(__file__).parents[5] / "portal/server"
 
 
 def test_a_page_has_its_title_and_parts_with_anchors() -> None:
@@ -103,6 +105,18 @@ def test_help_on_each_page_of_the_hub_leads_to_its_place_in_the_guide() -> None:
 
     assert help_pages.keys() == titled - {"help.html"}
     assert [each for each in help_pages.values() if not is_in_the_guide(each)] == []
+
+
+def test_the_guide_has_what_dialogs_and_pages_of_a_session_link_to() -> None:
+    dialogs = (SERVER / "labextension_src/src/base/guide.ts").read_text()
+    table = re.search(r"const PLACES = {(.*?)}", dialogs, re.DOTALL)
+    assert table is not None
+    places = re.findall(r": '(.*)'", table[1])
+    for page in SERVER.glob("*/pages/*.html"):
+        places += re.findall(r"guides_url ?}+([\w#-]+)", page.read_text())
+
+    assert len(places) > 10
+    assert [each for each in places if not is_in_the_guide(each)] == []
 
 
 def is_in_the_guide(place: str) -> bool:
