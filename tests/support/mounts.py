@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from deploy.one_machine.layout import NODES_DIR
+from deploy.one_machine.supervisor import pid_of
 from tests.support.put_back import put_back
 
-RUN_DIR = Path("/run/data-scientist-portal")
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -115,12 +116,13 @@ def hanging_on_nodes(folder: Path) -> Iterator[None]:
 
 def node_places() -> list[list[str]]:
     """Return what runs a program with the files and processes of each node."""
-    return [_enter(path) for path in sorted(RUN_DIR.glob("node*.pid"))]
+    nodes = sorted(path.name for path in NODES_DIR.iterdir() if path.is_dir())
+    assert nodes, f"no node has a folder in {NODES_DIR}: has deploy/up run?"
+    return [_enter(node) for node in nodes]
 
 
-def _enter(pid_file: Path) -> list[str]:
-    pid = pid_file.read_text().split()[0]
-    # The node's first process is a child of the one that was started.
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+def _enter(node: str) -> list[str]:
+    pid = pid_of(node)
+    assert pid is not None, f"the node {node} does not run"
     # umount looks into the node's /proc for itself.
-    return ["nsenter", f"--target={children[0] if children else pid}", "--mount", "--pid"]
+    return ["nsenter", f"--target={pid}", "--mount", "--pid"]
