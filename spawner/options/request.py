@@ -91,13 +91,11 @@ def resources_per_gpu(
         memory_mib_per_gpu=int(own.get("memory_mib_per_gpu", shape.memory_mib_per_gpu)),
     )
     # Sessions share the GPU, so the node's cores cannot be divided by its number of GPUs.
-    if gpu_type == SHARD:
+    if n_gpus == 0 or gpu_type == SHARD:
         return shape
-    # A session without a GPU gets the cores and memory of one.
-    n_least = max(n_gpus, 1)
     return catalog.once(
-        ("shape", shape, n_least, partition, gpu_type),
-        lambda: _fitted(shape, catalog.nodes_with(n_least, partition, gpu_type)),
+        ("shape", shape, n_gpus, partition, gpu_type),
+        lambda: _fitted(shape, catalog.nodes_with(n_gpus, partition, gpu_type)),
     )
 
 

@@ -70,6 +70,12 @@ class ResourceSettings:
         lowest=0.125,
         highest=16384,
     )
+    cores_without_gpu: int = setting(
+        "CPU cores of a session without a GPU.", default=2, lowest=1, highest=1024
+    )
+    memory_without_gpu_gib: float = setting(
+        "Memory of a session without a GPU, in GiB.", default=8.0, lowest=0.125, highest=16384
+    )
     # At least a minute, the unit of Slurm's time limits.
     session_hours: float = setting(
         "Length of a session whose user names none, in hours.",
@@ -127,7 +133,10 @@ class ResourceSettings:
     def per_gpu(self) -> ResourcesPerGpu:
         """The site's rule for cores and memory per GPU."""
         return ResourcesPerGpu(
-            cores_per_gpu=self.cores_per_gpu, memory_mib_per_gpu=self.memory_mib_per_gpu
+            cores_per_gpu=self.cores_per_gpu,
+            memory_mib_per_gpu=self.memory_mib_per_gpu,
+            cores_without_gpu=self.cores_without_gpu,
+            memory_mib_without_gpu=round(self.memory_without_gpu_gib * MIB_PER_GIB),
         )
 
     @property
@@ -152,8 +161,8 @@ class ChoiceSettings:
         highest=1024,
     )
     allow_cpu_only: bool = setting(
-        "Whether sessions without a GPU are offered; they get the cores and memory of one GPU.",
-        default=False,
+        "Whether sessions without a GPU are offered.",
+        default=True,
     )
     gpu_types: tuple[str, ...] = setting(
         "GPU types, MIG profiles or shards offered. Empty: all that Slurm has.",

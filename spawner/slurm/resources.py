@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dsportal.slurm.errors import OptionsError
 from spawner.errors import SettingsError
@@ -30,11 +30,15 @@ class ResourcesPerGpu:
     Attributes:
         cores_per_gpu: CPU cores for each GPU, 1 or more.
         memory_mib_per_gpu: MiB for each GPU, 1 or more.
+        cores_without_gpu: CPU cores of a session without a GPU, 1 or more.
+        memory_mib_without_gpu: MiB of such a session, 1 or more.
         reason: Why these are less than the site's rule; empty if they are the rule.
     """
 
     cores_per_gpu: int
     memory_mib_per_gpu: int
+    cores_without_gpu: int = 1
+    memory_mib_without_gpu: int = 1024
     reason: str = ""
 
     def __post_init__(self) -> None:
@@ -48,17 +52,22 @@ class ResourcesPerGpu:
         """Return what a session with this many GPUs gets.
 
         Args:
-            n_gpus: GPUs, 0 or more. A session without a GPU gets the cores and the memory of one.
+            n_gpus: GPUs, 0 or more.
         """
         if n_gpus < 0:
             raise OptionsError(
                 f"You asked for {n_gpus} GPUs; the least is 0. Choose a larger number of GPUs."
             )
-        n_shares = max(n_gpus, 1)
+        if n_gpus == 0:
+            return Resources(
+                n_gpus=0,
+                n_cores=self.cores_without_gpu,
+                memory_mib=self.memory_mib_without_gpu,
+            )
         return Resources(
             n_gpus=n_gpus,
-            n_cores=self.cores_per_gpu * n_shares,
-            memory_mib=self.memory_mib_per_gpu * n_shares,
+            n_cores=self.cores_per_gpu * n_gpus,
+            memory_mib=self.memory_mib_per_gpu * n_gpus,
         )
 
     def fitted(self, *, where: str, n_gpus: int, n_cores: int, memory_mib: int) -> ResourcesPerGpu:
@@ -81,7 +90,8 @@ class ResourcesPerGpu:
         memory_mib_per_gpu = max(1, min(self.memory_mib_per_gpu, memory_mib // n_gpus))
         if (cores_per_gpu, memory_mib_per_gpu) == (self.cores_per_gpu, self.memory_mib_per_gpu):
             return self
-        return ResourcesPerGpu(
+        return replace(
+            self,
             cores_per_gpu=cores_per_gpu,
             memory_mib_per_gpu=memory_mib_per_gpu,
             reason=(

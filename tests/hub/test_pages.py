@@ -114,7 +114,7 @@ def test_a_name_with_a_control_character_is_refused_although_the_rest_is_right(
 
 def test_the_form_shows_every_choice_and_starts_without_javascript(ada: Browser) -> None:
     form = ada.get("/hub/spawn/ada")
-    assert re.findall(r'name="gpus" value="(\d)"', form.text) == ["1", "2", "3", "4"]
+    assert re.findall(r'name="gpus" value="(\d)"', form.text) == ["0", "1", "2", "3", "4"]
     assert "8 of 8" in words(form)
 
     ada.choose("ada", gpus="2")

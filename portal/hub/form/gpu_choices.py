@@ -13,7 +13,7 @@ from spawner.options.limits import Limits
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.gres import GpuCount
 from spawner.slurm.nodes import Node
-from spawner.slurm.resources import ResourcesPerGpu
+from spawner.slurm.resources import Resources, ResourcesPerGpu
 
 ShapeFor = Callable[[int, "str | None"], ResourcesPerGpu]
 
@@ -90,8 +90,8 @@ def make_gpu_choices(
     allowed = [choice.n_gpus for choice in choices if not choice.refusal]
     return GpuChoices(
         choices=choices if largest or limits.min_gpus == 0 else (),
-        # Else the smallest choice that the user may have.
-        chosen=selected.n_gpus if selected.n_gpus in allowed else next(iter(allowed), 0),
+        # Else the fewest GPUs that the user may have.
+        chosen=selected.n_gpus if selected.n_gpus in allowed else next(filter(None, allowed), 0),
         count=sum((node.count_gpus(selected.gpu_type) for node in nodes), start=GpuCount()),
         partitions=limits.partitions,
     )
@@ -138,21 +138,20 @@ def _choice(
     startable = catalog.largest_startable_gpus(shape, partition, selected.gpu_type)
     return Choice(
         n_gpus=n_gpus,
-        gpus=format_gpus(n_gpus),
+        gpus=format_gpus(n_gpus) if n_gpus else "Notebook, no GPU",
         cores=format_cores(resources.n_cores),
         memory=format_memory(resources.memory_mib),
         hours=format_duration(selected.walltime_s or limits.first_walltime_s),
-        # Without a GPU a session needs only the cores and memory of one.
-        starts_now=startable >= n_gpus if n_gpus else _has_room(catalog, shape, partition),
+        starts_now=startable >= n_gpus if n_gpus else _has_room(catalog, resources, partition),
         note="" if refusal else shape.reason,
         refusal=refusal,
     )
 
 
-def _has_room(catalog: Catalog, shape: ResourcesPerGpu, partition: str | None) -> bool:
+def _has_room(catalog: Catalog, resources: Resources, partition: str | None) -> bool:
     return any(
         node.idle_are == "free"
-        and node.n_cores - node.n_cores_used >= shape.cores_per_gpu
-        and node.memory_mib - node.memory_used_mib >= shape.memory_mib_per_gpu
+        and node.n_cores - node.n_cores_used >= resources.n_cores
+        and node.memory_mib - node.memory_used_mib >= resources.memory_mib
         for node in catalog.nodes(partition)
     )

@@ -204,7 +204,7 @@ def test_the_limits_of_the_site_are_those_of_its_settings() -> None:
     assert (limits.default_walltime_s, limits.max_walltime_s) == (3600, 7200)
     assert (limits.partitions, limits.gpu_types) == (("jupyter", "dense"), ("v100",))
     assert limits.names("account") == ("physics",)
-    assert read_limits(Traits()).min_gpus == 1
+    assert read_limits(Traits(allow_cpu_only=False)).min_gpus == 1
     assert read_limits(Traits()).partitions == ()
 
 
@@ -220,7 +220,6 @@ def test_a_rule_of_a_partition_is_fitted_to_nodes_with_enough_gpus(catalog: Cata
     assert (
         resources_per_gpu(traits, catalog, n_gpus=4, partition="dense").memory_mib_per_gpu == 48_000
     )
-    assert resources_per_gpu(traits, catalog, n_gpus=0, partition="dense").cores_per_gpu == 5
     assert resources_per_gpu(traits, catalog, n_gpus=1, partition="jupyter").cores_per_gpu == 10
     shards = resources_per_gpu(traits, catalog, n_gpus=1, partition="dense", gpu_type=SHARD)
     assert (shards.cores_per_gpu, shards.memory_mib_per_gpu, shards.reason) == (100, 1_024_000, "")

@@ -16,10 +16,10 @@ def test_two_gpus_come_with_16_cores_and_96_gb() -> None:
     assert (resources.n_gpus, resources.n_cores, resources.memory_mib) == (2, 16, 2 * 48 * 1024)
 
 
-def test_a_session_without_a_gpu_gets_the_share_of_one() -> None:
+def test_a_session_without_a_gpu_gets_a_small_share_of_its_own() -> None:
     resources = ResourceSettings().per_gpu.resources(0)
 
-    assert (resources.n_gpus, resources.n_cores, resources.memory_mib) == (0, 8, 48 * 1024)
+    assert (resources.n_gpus, resources.n_cores, resources.memory_mib) == (0, 2, 8 * 1024)
 
 
 def test_a_negative_number_of_gpus_is_refused() -> None:

@@ -77,7 +77,7 @@ class PageSide(SiteTraits):
     """What the form reads of a spawner."""
 
     def __init__(self, sinfo: str | None, **traits: Any) -> None:
-        super().__init__(**{"partitions": ["jupyter"], **traits})
+        super().__init__(**{"partitions": ["jupyter"], "allow_cpu_only": False, **traits})
         self.sinfo = sinfo
         self.user_options: dict[str, object] = {}
         self.user = SimpleNamespace(escaped_name="ada")
@@ -385,6 +385,22 @@ def test_a_cluster_without_gpus_is_named_and_nothing_can_be_started() -> None:
     assert "No GPU is offered." in page.text
     assert "jupyter" in page.text
     assert page.buttons == []
+
+
+def test_a_session_without_a_gpu_is_a_choice_with_a_small_share_of_its_own() -> None:
+    page = show(PageSide(node_line("node01"), allow_cpu_only=True))
+
+    assert page.radios[0]["value"] == "0"
+    assert page.checked == ["1"]
+    assert "Notebook, no GPU 2 cores · 8 GB of memory" in page.text
+
+
+def test_a_cluster_without_gpus_still_offers_notebooks_and_says_so() -> None:
+    sinfo = node_line("node01").replace("gpu:v100:4|gpu:v100:0(IDX:N/A)", "(null)|")
+    page = show(PageSide(sinfo, allow_cpu_only=True))
+
+    assert "Slurm knows no GPU in jupyter." in page.text
+    assert page.checked == ["0"]
 
 
 def test_slurm_down_is_a_sentence_with_the_time_of_the_last_answer_and_a_way_to_try_again() -> None:
