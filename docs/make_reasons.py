@@ -1,4 +1,4 @@
-"""Write docs/reference/reasons.md from the tables that the portal itself uses.
+"""Write the pages of reasons in docs/reference from the tables that the portal itself uses.
 
 Run it from the root of the repository after a change of words:
 
@@ -23,25 +23,46 @@ from dsportal.diagnosis.pending import WAITING_STATES  # noqa: E402
 from dsportal.diagnosis.rejected_texts import REJECTIONS  # noqa: E402
 from dsportal.slurm.states import JobState, Phase  # noqa: E402
 
-_TOP = """\
-# What Slurm says, and what the portal makes of it
-
-Made by `docs/make_reasons.py` from the tables in `spawner/`; do not edit it by hand.
-
-A session is a Slurm job. When it waits, ends or is refused, Slurm says why in one word. The portal
-shows a sentence and one next step instead. Where it knows numbers, such as the GPUs that you hold
-and your limit, it puts them in. A word that is not in these tables is shown as it is.
-
-"The administrators" are those of your cluster. The words are those of Slurm 22.05 to 25.11.
+_MADE = """\
+`docs/make_reasons.py` makes this page from the tables in `portal/dsportal/dsportal/diagnosis`. Do
+not edit it by hand.
 """
 
-_LIMITS = """\
-These words have parts: who has the limit (`QOS`, or `Assoc` for your account), what it counts,
-and over what (all together, a user, an account, a job, a node). Where the portal knows the
-numbers, it says for example:"""
+_TOP = f"""\
+# What Slurm says, and what the portal makes of it
 
-_REFUSED = """\
-Slurm refuses some sessions at once. Where it names a limit's word from above, the sentence is that
+{_MADE}
+A session is a Slurm job. When it waits, ends or is refused, Slurm gives the reason in one word. The
+portal shows a sentence and one next step instead. Where it knows numbers, such as the GPUs that you
+hold and your limit, it puts them in. A word that is not in these tables is shown as it is.
+
+"The administrators" are those of your cluster. The words are those of Slurm 22.05 to 25.11.
+
+* This page: why a session waits
+* [Limits that keep a session waiting](reasons-limits.md)
+* [Why a session ended](reasons-ended.md)
+* [Why a session was refused](reasons-refused.md)
+"""
+
+_LIMITS = f"""\
+# Limits that keep a session waiting
+
+{_MADE}
+These words have parts: the owner of the limit (`QOS`, or `Assoc` for your account), the resource,
+and the scope (all together, a user, an account, a job, a node). Where the portal knows the numbers,
+it says for example:"""
+
+_ENDED = f"""\
+# Why a session ended
+
+{_MADE}
+"""
+
+_REFUSED = f"""\
+# Why a session was refused
+
+{_MADE}
+Slurm refuses some sessions at once. If it names [a limit](reasons-limits.md), the sentence is that
 of the limit. Other texts of `sbatch`:"""
 
 _SENTENCES = (
@@ -71,39 +92,48 @@ _EXIT_CODES = (
 )
 
 
-def render_reasons() -> str:
-    """Return the page.
+def render_reasons() -> dict[str, str]:
+    """Return the Markdown text of each page, by its name."""
+    pages = {
+        "reasons": _waiting(),
+        "reasons-limits": _limits(),
+        "reasons-ended": _ends(),
+        "reasons-refused": _refusals(),
+    }
+    return {name: "\n".join(lines).rstrip("\n") + "\n" for name, lines in pages.items()}
 
-    Returns:
-        Markdown text.
-    """
-    return "\n".join([_TOP, *_waiting(), *_ends(), *_refusals()])
+
+def _slurm_words() -> list[str]:
+    return (DOCS_DIR / "slurm-reasons.txt").read_text(encoding="utf-8").split()
 
 
 def _waiting() -> list[str]:
-    words = (DOCS_DIR / "slurm-reasons.txt").read_text(encoding="utf-8").split()
-    limits = [word for word in words if parse_limit(word)]
-    others = [word for word in words if not parse_limit(word)]
+    words = [word for word in _slurm_words() if not parse_limit(word)]
     return [
+        _TOP,
         "## The session waits",
         "",
-        *_table("Slurm's word", [(word, explain_waiting(word)) for word in others]),
+        *_table("Slurm's word", [(word, explain_waiting(word)) for word in words]),
         "In some states the state says more than the reason:",
         "",
         *_table(
             "State",
             [(state.name, explain_waiting("", state=state)) for state in WAITING_STATES],
         ),
-        "## The session waits, and Slurm says a sentence",
+        "## Slurm says a sentence",
         "",
         *_table("Slurm's sentence", [(text, explain_waiting(text)) for text in _SENTENCES]),
-        "## The session waits because of a limit",
-        "",
+    ]
+
+
+def _limits() -> list[str]:
+    words = [word for word in _slurm_words() if parse_limit(word)]
+    return [
         _LIMITS,
         "",
         f"> {_example()}",
         "",
-        *_table("Slurm's word", [(word, explain_waiting(word)) for word in limits]),
+        *_table("Slurm's word", [(word, explain_waiting(word)) for word in words]),
     ]
 
 
@@ -111,8 +141,7 @@ def _ends() -> list[str]:
     states = [state for state in JobState if state.phase is Phase.OVER]
     parts = {"node": " on node01", "of_node": " node01", "limit": "", "memory": ""}
     return [
-        "## The session ended",
-        "",
+        _ENDED,
         *_table("State", [(state.name, explain_end(state, node="node01")) for state in states]),
         "With the state CANCELLED Slurm says by whom:",
         "",
@@ -140,14 +169,12 @@ def _ends() -> list[str]:
 
 def _refusals() -> list[str]:
     return [
-        "## The session was refused",
-        "",
         _REFUSED,
         "",
         *_table(
             "sbatch says",
             [
-                ("; ".join(texts), diagnose(said, {"partition": ""}))
+                (", ".join(f"`{text}`" for text in texts), diagnose(said, {"partition": ""}))
                 for texts, said in REJECTIONS.items()
             ],
         ),
@@ -171,4 +198,5 @@ def _table(title: str, rows: Iterable[tuple[str, Diagnosis]]) -> list[str]:
 
 
 if __name__ == "__main__":
-    (DOCS_DIR / "reference/reasons.md").write_text(render_reasons(), encoding="utf-8")
+    for name, text in render_reasons().items():
+        (DOCS_DIR / f"reference/{name}.md").write_text(text, encoding="utf-8")

@@ -16,7 +16,12 @@ from deploy.environments.builder.target import source_files
 SOURCES = ("setup.cfg", "pyproject.toml", "README.md", "LICENSE", "spawner", "portal")
 LINKS = "portal/hub/guides"
 # What these link to.
-GUIDES = ("docs/use", "docs/operate/day-to-day.md", "docs/reference/reasons.md", "docs/images")
+GUIDES = (
+    "docs/use",
+    "docs/operate/day-to-day.md",
+    *(f"docs/reference/reasons{of}.md" for of in ("", "-ended", "-limits", "-refused")),
+    "docs/images",
+)
 PICTURES = "docs/images"
 TEMPLATES = "notebook_templates"
 LABEXTENSION = "data-scientist-portal"

@@ -20,7 +20,13 @@ GUIDES_DIR = Path(__file__).parents[1] / "guides"
 FRONT = "index"
 _USE = "use"
 # Pages from other parts of the documentation, and the group that lists those of each part.
-_ELSEWHERE = {"reasons": "reference", "day-to-day": "operate"}
+_ELSEWHERE = {
+    "reasons": "reference",
+    "reasons-limits": "reference",
+    "reasons-ended": "reference",
+    "reasons-refused": "reference",
+    "day-to-day": "operate",
+}
 _GROUPS = {"reference": "Reference", "operate": "For administrators"}
 _GROUP = re.compile(
     r"^\*\*(?P<group>[^*]+)\*\*$|^\* \[(?P<title>[^]]+)\]\((?P<page>[\w-]+)\.md\)", re.M

@@ -261,7 +261,7 @@ def test_a_refusal_names_the_gpus_asked_for_and_the_limit() -> None:
         "sbatch: error: QOSMaxGRESPerUser\n" + POLICY, Situation(n_gpus=6, n_gpus_limit=4)
     )
     assert str(diagnosis) == (
-        "You asked for 6 GPUs; the limit is 4 GPUs at a time. Start again with 4 GPUs or fewer."
+        "You asked for 6 GPUs, but the limit is 4 GPUs at a time. Start again with 4 GPUs or fewer."
     )
 
 

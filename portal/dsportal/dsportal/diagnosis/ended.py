@@ -19,7 +19,7 @@ from dsportal.diagnosis.messages import (
 from dsportal.diagnosis.pending import normalize_reason
 from dsportal.slurm.states import JobState
 
-_AGAIN = "{new}; if it happens again, ask the administrators."
+_AGAIN = "{new}. If it happens again, ask the administrators."
 _LOG = "Read the end of the log, or show it to the administrators."
 _WHEN_NEEDED = "{when_needed}"
 
@@ -38,7 +38,7 @@ END_STATES: dict[JobState, Words] = {
     ),
     JobState.PREEMPTED: (
         "A job of higher priority took the resources of the {session}.",
-        "{new}; it waits until resources are free.",
+        "{new}. It waits until resources are free.",
     ),
     JobState.BOOT_FAIL: ("The node{of_node} could not be powered up for the {session}.", _AGAIN),
     JobState.DEADLINE: (
@@ -62,7 +62,7 @@ CANCELLED_BY: dict[str, Words] = {
     "user": ("The {session} was cancelled under your own name.", _WHEN_NEEDED),
     "hub": (
         "The portal ended the {session}.",
-        "{new}; ask the administrators if you did not expect this.",
+        "{new}. Ask the administrators if you did not expect this.",
     ),
     "administrator": (
         "An administrator cancelled the {session}.",
@@ -90,7 +90,7 @@ EXIT_CODES: dict[int, Words] = {
 SIGNALS: dict[str, Words] = {
     "SIGKILL": (
         "The {session} was killed{node}, often because it ran out of memory.",
-        "{new}; if it ran out of memory, with {more_memory}.",
+        "{new}. If it ran out of memory, ask for {more_memory}.",
     ),
     "SIGTERM": ("The {session} was told to stop{node} and did.", _WHEN_NEEDED),
     "SIGINT": ("The {session} was interrupted{node}.", _WHEN_NEEDED),
@@ -111,8 +111,8 @@ KILLED_FULL: Words = (
     "{new} with {more_memory}.",
 )
 KILLED_WITH_ROOM: Words = (
-    "The {session} was killed{node}, hardly for its memory: at most {used} were measured in use.",
-    "{new}; if nobody killed it on purpose and it happens again, ask the administrators.",
+    "The {session} was killed{node}, probably not for its memory: at most {used} were seen in use.",
+    "{new}. If nobody killed it on purpose and it happens again, ask the administrators.",
 )
 OTHER_EXIT_CODE: Words = ("The {session} ended with an error{node} (exit code {code}).", _LOG)
 OTHER_SIGNAL: Words = ("The {session} was ended{node} by the signal {signal}.", _LOG)
@@ -129,7 +129,7 @@ END_REASONS: dict[str, Words] = {
     "SystemFailure": ("Slurm or a part of the cluster failed.", _AGAIN),
     "NodeDown": (
         "The node{of_node} went down.",
-        "{new}; Slurm places it on another node.",
+        "{new}. Slurm places it on another node.",
     ),
     "InactiveLimit": ("Slurm stopped the {session} because it was idle.", _WHEN_NEEDED),
     "TimeLimit": END_STATES[JobState.TIMEOUT],

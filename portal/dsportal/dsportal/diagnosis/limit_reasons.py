@@ -230,8 +230,8 @@ def _explain_own(limit: Limit, situation: Situation, *, is_refused: bool) -> Dia
         sentence=_numbers(limit, situation) or f"You have reached your limit on {_noun(limit)}.",
         next_step=f"Stop another of your sessions or jobs, then {start_again}."
         if is_refused
-        else "Stop another of your sessions or jobs; "
-        f"this {situation.subject.noun} then starts by itself.",
+        else "Stop another of your sessions or jobs. "
+        f"This {situation.subject.noun} then starts by itself.",
     )
 
 
@@ -242,16 +242,18 @@ def _numbers(limit: Limit, situation: Situation) -> str:
     limit_text = f"the limit is {count_gpus(situation.n_gpus_limit)}"
     if limit.per in {"job", "node"} or _exceeds_alone(limit, situation):
         asked = (
-            "" if situation.n_gpus is None else f"You asked for {count_gpus(situation.n_gpus)}; "
+            ""
+            if situation.n_gpus is None
+            else f"You asked for {count_gpus(situation.n_gpus)}, but "
         )
         scope = (
             f" in one {situation.subject.noun}" if limit.per in {"job", "node"} else " at a time"
         )
         return _sentence(f"{asked}{limit_text}{scope}.")
     if situation.n_gpus_held is None:
-        return f"You hold as many GPUs as you may; {limit_text} at a time."
+        return f"You hold as many GPUs as you may: {limit_text} at a time."
     asked = "" if situation.n_gpus is None else f" and ask for {situation.n_gpus} more"
-    return f"You hold {count_gpus(situation.n_gpus_held)}{asked}; {limit_text} at a time."
+    return f"You hold {count_gpus(situation.n_gpus_held)}{asked}, but {limit_text} at a time."
 
 
 def _exceeds_alone(limit: Limit, situation: Situation) -> bool:

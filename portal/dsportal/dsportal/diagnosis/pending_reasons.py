@@ -9,7 +9,7 @@ from dsportal.diagnosis.messages import Words
 
 _BY_ITSELF = "No action is needed: the {session} starts by itself."
 _CANCEL_AND_ASK = "{cancel} and ask the administrators."
-_HELD = "{retry}; if that does not help, ask the administrators."
+_HELD = "{retry}. If that does not help, ask the administrators."
 
 # By Slurm's word, or by a name of ours if Slurm prints a sentence.
 #
@@ -176,15 +176,15 @@ WAITING_REASONS: dict[str, Words] = {
     ),
     "AccountingPolicy": (
         "A limit of your account or of its quality of service (QOS) has been reached.",
-        "Stop another of your sessions or jobs; this {session} then starts by itself.",
+        "Stop another of your sessions or jobs. This {session} then starts by itself.",
     ),
     "AssociationJobLimit": (
         "Your account has reached its limit on jobs.",
-        "Stop another of your sessions or jobs; this {session} then starts by itself.",
+        "Stop another of your sessions or jobs. This {session} then starts by itself.",
     ),
     "AssociationResourceLimit": (
         "Your account has reached a limit on GPUs, cores or memory.",
-        "Stop another of your sessions or jobs; this {session} then starts by itself.",
+        "Stop another of your sessions or jobs. This {session} then starts by itself.",
     ),
     "AssociationTimeLimit": (
         "The {session} asks for more time than your account allows, or its time is used up.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dsportal.diagnosis.messages import Words
 from dsportal.slurm.no_answer import UNAUTHENTICATED, UNREACHABLE
 
-LATER = "Try again in a minute; if that does not help, ask the administrators."
+LATER = "Try again in a minute. If that does not help, ask the administrators."
 _ADMIN = "Ask the administrators."
 
 # Texts that sbatch prints and the words for them, the more telling texts first; upper and lower

@@ -113,13 +113,14 @@ def test_a_limit_on_gpus_names_what_is_held_and_the_limit() -> None:
         "QOSMaxGRESPerUser", Situation(n_gpus=2, n_gpus_held=3, n_gpus_limit=4)
     )
     assert (
-        diagnosis.sentence == "You hold 3 GPUs and ask for 2 more; the limit is 4 GPUs at a time."
+        diagnosis.sentence
+        == "You hold 3 GPUs and ask for 2 more, but the limit is 4 GPUs at a time."
     )
 
 
 def test_a_session_larger_than_the_limit_is_not_told_to_wait() -> None:
     diagnosis = explain_waiting("QOSMaxGRESPerUser", Situation(n_gpus=6, n_gpus_limit=4))
-    assert diagnosis.sentence == "You asked for 6 GPUs; the limit is 4 GPUs at a time."
+    assert diagnosis.sentence == "You asked for 6 GPUs, but the limit is 4 GPUs at a time."
     assert diagnosis.next_step == "Cancel this start and start again with 4 GPUs or fewer."
 
 
@@ -156,4 +157,5 @@ def test_any_reason_gives_one_line_of_bounded_length(reason: str) -> None:
 def test_the_page_for_users_is_what_the_portal_says() -> None:
     """Run "python docs/make_reasons.py" after a change of words."""
     module = load_file(DOCS / "make_reasons.py")
-    assert (DOCS / "reference/reasons.md").read_text(encoding="utf-8") == module.render_reasons()
+    for name, text in module.render_reasons().items():
+        assert (DOCS / f"reference/{name}.md").read_text(encoding="utf-8") == text, name

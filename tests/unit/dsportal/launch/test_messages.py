@@ -27,7 +27,7 @@ def test_the_cell_says_why_a_run_waits(reason, sentence):
 
 
 def test_a_limit_says_what_to_do():
-    assert explain_waiting("QOSMaxGRESPerUser").endswith("this run then starts by itself.")
+    assert explain_waiting("QOSMaxGRESPerUser").endswith("This run then starts by itself.")
 
 
 def test_a_node_that_is_switched_on_is_told_by_the_state():

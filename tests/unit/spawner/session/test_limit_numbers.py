@@ -69,12 +69,12 @@ async def sentence(reason: str, cluster: Any, **session: Any) -> str:
         (
             "QOSMaxGRESPerUser",
             {},
-            "You hold 3 GPUs and ask for 2 more; the limit is 4 GPUs at a time.",
+            "You hold 3 GPUs and ask for 2 more, but the limit is 4 GPUs at a time.",
         ),
         (
             "AssocGrpGRES",
             {},
-            "You hold 4 GPUs and ask for 2 more; the limit is 5 GPUs at a time.",
+            "You hold 4 GPUs and ask for 2 more, but the limit is 5 GPUs at a time.",
         ),
         (
             "QOSGrpGRES",
@@ -85,7 +85,7 @@ async def sentence(reason: str, cluster: Any, **session: Any) -> str:
         (
             "AssocMaxGRESPerJob",
             {"user": "joan", "account": "thesis"},
-            "You asked for 2 GPUs; the limit is 1 GPU in one session.",
+            "You asked for 2 GPUs, but the limit is 1 GPU in one session.",
         ),
     ],
 )
@@ -147,7 +147,7 @@ async def test_a_refusal_is_said_with_its_numbers() -> None:
     error = await explain_refusal(cluster, asked, JobRejectedError("Refused.", stderr=stderr))
 
     assert str(error) == (
-        "You hold 3 GPUs and ask for 2 more; the limit is 4 GPUs at a time. "
+        "You hold 3 GPUs and ask for 2 more, but the limit is 4 GPUs at a time. "
         "Stop another of your sessions or jobs, then start again."
     )
     assert error.stderr == stderr

@@ -77,7 +77,7 @@ def test_a_limit_is_said_in_words_with_the_next_step() -> None:
 
     assert job.reason == (
         "You have reached your limit on GPUs. "
-        "Stop another of your sessions or jobs; this job then starts by itself."
+        "Stop another of your sessions or jobs. This job then starts by itself."
     )
 
 
