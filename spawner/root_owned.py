@@ -1,4 +1,4 @@
-"""Whether root alone can change a program that sudo starts."""
+"""Whether root, or one user, alone can change a program or a folder."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import stat
 from pathlib import Path
 
 
-def open_to_others(program: Path) -> Path | None:
-    """Return the program, or the folder above it, that others than root can change.
+def open_to_others(program: Path, *, owner_uid: int = 0) -> Path | None:
+    """Return the program, or the folder above it, that others than root and its owner can change.
 
     Whoever can change a folder above the program can replace it. Links count as what they lead to.
 
     Returns:
-        None if it is root's alone.
+        None if it is theirs alone.
 
     Raises:
         OSError: If there is no such program.
@@ -22,6 +22,6 @@ def open_to_others(program: Path) -> Path | None:
         status = path.stat()
         # In a folder such as /tmp nobody can replace what is another's.
         others = 0 if status.st_mode & stat.S_ISVTX else stat.S_IWGRP | stat.S_IWOTH
-        if status.st_uid != 0 or status.st_mode & others:
+        if status.st_uid not in {0, owner_uid} or status.st_mode & others:
             return path
     return None

@@ -8,7 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dsportal.amounts import MIB_PER_GIB, SECONDS_PER_MINUTE
-from portal.settings.validators import check_folder, check_template_sources
+from portal.settings.validators import (
+    check_folder,
+    check_template_sources,
+    check_user_folder,
+)
 from spawner.settings.schema import setting
 
 
@@ -163,6 +167,20 @@ class StorageSettings:
         "Folder of the data sets that templates read, on the compute nodes. Empty: datasets in the"
         " first shared storage.",
         default="",
+        check=check_folder,
+    )
+    cache: str = setting(
+        "Folder of each user's own for models that programs download (HF_HOME, TORCH_HOME,"
+        " KERAS_HOME), with {user} for the account. Empty: their usual folders in the home.",
+        default="",
+        example="/scratch/{user}/models",
+        check=check_user_folder,
+    )
+    models: str = setting(
+        "Folder with models that the site has downloaded, which users' programs then find. Only its"
+        " owner and root may be able to change it. Empty: none.",
+        default="",
+        example="/srv/isilon/models",
         check=check_folder,
     )
     templates: Path = setting(

@@ -113,6 +113,13 @@ def check_folder(folder: str) -> str:
     return "" if is_right else "it must be an absolute path."
 
 
+def check_user_folder(folder: str) -> str:
+    """Refuse a folder that users would share; empty is accepted."""
+    if folder and "{user}" not in folder:
+        return "it must hold {user}: what a program loads from a folder of others, they can change."
+    return check_folder(folder)
+
+
 def check_template_sources(sources: tuple[str, ...]) -> str:
     """Refuse anything but absolute paths and URLs of git repositories."""
     for source in sources:

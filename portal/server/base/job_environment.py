@@ -18,8 +18,12 @@ _DESCRIBE_THE_JOB = frozenset(
     }
 )
 _OPTIONS = ("SLURM_", "SBATCH_", "SRUN_", "SALLOC_")
-# Kernels of a session share its GPUs, and TensorFlow would take all their memory for the first.
-_DEFAULTS = {"TF_FORCE_GPU_ALLOW_GROWTH": "true"}
+_DEFAULTS = {
+    # Kernels of a session share its GPUs, and TensorFlow would take all their memory for the first.
+    "TF_FORCE_GPU_ALLOW_GROWTH": "true",
+    # Every user of the node reaches Ray's ports, and Ray before 2.59 runs what anybody sends there.
+    "RAY_AUTH_MODE": "token",
+}
 _MEMORY = "PORTAL_SESSION_MEMORY_MIB"
 
 

@@ -26,7 +26,7 @@ def expand_storage(environ: MutableMapping[str, str]) -> None:
     places = json.loads(environ.get(STORAGE_VARIABLE) or "{}")
     if any("{" in path for path in places.values()):
         # Asked only where it is needed: a directory may be slow.
-        own = fill_in(places, _user_name(), _group_names())
+        own = fill_in(places, user_name(), _group_names())
         environ[STORAGE_VARIABLE] = json.dumps(own)
 
 
@@ -48,7 +48,8 @@ def fill_in(places: Mapping[str, str], user: str, groups: Sequence[str]) -> dict
     return filled
 
 
-def _user_name() -> str:
+def user_name() -> str:
+    """Return the name of this account."""
     return pwd.getpwuid(os.getuid()).pw_name
 
 

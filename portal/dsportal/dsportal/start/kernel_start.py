@@ -18,9 +18,10 @@ from ipykernel.iostream import IOPubThread
 from ipykernel.kernelapp import IPKernelApp
 from zmq.eventloop.zmqstream import ZMQStream
 
+from . import module_magic, tensorboard_magic
 from .kernel_ports import forward_ports
+from .other_services import Finder
 from .python_path import offer_library
-from .tensorboard_magic import register_magic
 
 
 class NotebookKernel(IPKernelApp):
@@ -72,7 +73,9 @@ class NotebookKernel(IPKernelApp):
     def init_code(self):
         """Add the folder before the first cell; completion and inspection run earlier."""
         super().init_code()
-        register_magic(self.shell)
+        tensorboard_magic.register_magic(self.shell)
+        module_magic.register_magic(self.shell)
+        sys.meta_path.append(Finder())
         if self.transport == "tcp":
             tell_the_session(self.shell.events)
         events, add_folder = self.shell.events, super().init_path

@@ -68,3 +68,23 @@ def test_a_cell_keeps_the_session_while_it_runs(
 
 def test_the_kernel_itself_listens_on_no_port(client: BlockingKernelClient) -> None:
     assert printed(client, PORTS) == "0 ports\n"
+
+
+def test_an_import_of_colab_says_what_to_do_here(client: BlockingKernelClient) -> None:
+    code = "try: from google.colab import drive\nexcept ImportError as error: print(error)"
+
+    assert "drag files into the file browser" in printed(client, code)
+
+
+def test_module_changes_the_variables_of_the_kernel(tmp_path: Path) -> None:
+    # As environment modules do: the shell's own variables change.
+    function = '() { [ "$1" = load ] && export LOADED=$2 && unset OLD && echo "loaded $2" >&2; }'
+    variables = {"BASH_FUNC_module%%": function, "OLD": "1"}
+    kernel = start_kernel(tmp_path, **variables)
+    client = connect(kernel)
+    code = "%module load gcc\nimport os\nprint(os.environ['LOADED'], 'OLD' in os.environ)"
+    try:
+        assert printed(client, code).splitlines() == ["loaded gcc", "gcc False"]
+    finally:
+        client.stop_channels()
+        kernel.shutdown_kernel(now=True)

@@ -32,6 +32,7 @@ def test_what_describes_the_session_stays_and_what_shapes_the_next_job_goes() ->
         "PORTAL_SESSION_JOB_ID": "41",
         "PORTAL_SESSION_MEMORY_MIB": "98304",
         "TF_FORCE_GPU_ALLOW_GROWTH": "true",
+        "RAY_AUTH_MODE": "token",
         "HOME": "/home/ada",
     }
 
@@ -47,8 +48,9 @@ def test_the_memory_of_the_session_is_kept(memory: dict[str, str], expected: str
     assert environ.get("PORTAL_SESSION_MEMORY_MIB") == expected
 
 
-def test_what_a_user_set_for_tensorflow_stays() -> None:
-    environ = {"TF_FORCE_GPU_ALLOW_GROWTH": "false"}
+def test_what_a_user_has_set_stays() -> None:
+    chosen = {"TF_FORCE_GPU_ALLOW_GROWTH": "false", "RAY_AUTH_MODE": "disabled"}
+    environ = dict(chosen)
     prepare_environment(environ)
 
-    assert environ == {"TF_FORCE_GPU_ALLOW_GROWTH": "false"}
+    assert environ == chosen
