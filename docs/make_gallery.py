@@ -7,7 +7,7 @@ Run it from the root of the repository after the tests, with the tests' own Pyth
 
 Each FOLDER is the output of a run, tests/output/templates where none is named. Templates that were
 not run keep what is known of them. Pictures go to docs/images/templates, the versions that the
-launcher shows to notebook_templates/tested.json, and docs/explain/benchmarks.md is written anew.
+launcher shows to notebook_templates/tested.json, and the pages of benchmarks are written anew.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ NAMED_TABLES: dict[str, type] = {
 _REFERENCE_HEAD = """\
 # Settings
 
-Every table and key of portal.toml, printed by `dsportal config reference`.
+Every table and key of portal.toml.
 """
 _EACH = "One such table for each."
 _TRAITS_HEAD = """\

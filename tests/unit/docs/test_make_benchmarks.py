@@ -1,4 +1,4 @@
-"""The page of benchmarks says what the benchmarks measured."""
+"""The pages of benchmarks say what the benchmarks measured."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def entry(commit: str, median: float, **values: float) -> Entry:
     )
 
 
-def test_the_page_is_made_from_the_figures_and_their_history() -> None:
+def test_the_pages_are_made_from_the_figures_and_their_history() -> None:
     """Run "python docs/make_benchmarks.py" after a benchmark."""
     reports = {path.stem: json.loads(path.read_text()) for path in REPORTS}
 
-    written = (DOCS / "explain/benchmarks.md").read_text(encoding="utf-8")
-    assert written == make_benchmarks.render(reports, read_history())
+    for name, text in make_benchmarks.render(reports, read_history()).items():
+        assert (DOCS / f"explain/{name}.md").read_text(encoding="utf-8") == text, name
 
 
 @pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.stem)
@@ -67,7 +67,7 @@ def test_a_figure_of_one_round_leaves_the_cells_of_the_spread_empty() -> None:
         "spread": {"ratio": {"least": 0.99, "most": 1.02, "rounds": 5}},
     }
 
-    page = make_benchmarks.render({"training": report})
+    page = make_benchmarks.render({"training": report})["benchmarks-training"]
 
     assert "| figure | value | least | most | rounds | what it is |" in page
     assert "| `ratio` | 1.01 | 0.99 | 1.02 | 5 |  |" in page
@@ -78,7 +78,7 @@ def test_a_figure_of_one_round_leaves_the_cells_of_the_spread_empty() -> None:
 def test_the_history_shows_each_run_with_its_commit_and_spread() -> None:
     old, new = entry("aaaaaaa0", 1.6), entry("bbbbbbb0", 1.9, least=1.85, most=1.95, rounds=5)
 
-    page = make_benchmarks.render({}, [old, new])
+    page = make_benchmarks.render({}, [old, new])["benchmarks-history"]
 
     assert "| figure | 2026-11-22, `aaaaaaa`, AMD EPYC | 2026-11-22, `bbbbbbb`, AMD EPYC |" in page
     assert "| `speedup` | 1.6 | 1.9 (1.85 to 1.95) |" in page

@@ -1,9 +1,11 @@
-"""The page of commands is what the command itself says."""
+"""The pages of commands are what the command itself says."""
 
 from __future__ import annotations
 
 from docs import make_commands
 
 
-def test_the_page_is_up_to_date() -> None:
-    assert make_commands.PAGE.read_text() == make_commands.page(), "run docs/make_commands.py"
+def test_the_pages_are_up_to_date() -> None:
+    for name, text in make_commands.pages().items():
+        page = make_commands.FOLDER / f"{name}.md"
+        assert page.read_text() == text, "run docs/make_commands.py"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, fields
-from pathlib import Path
 
 import pytest
 from traitlets import HasTraits, TraitError
@@ -18,8 +17,6 @@ from spawner.session_settings import VARIABLE, plain_table, read_told
 from spawner.settings.schema import read_table, setting
 from spawner.settings.tables import WITH_TRAITS, ResourceSettings
 from spawner.settings.traits import read_traits, trait_values, traits_of
-
-REFERENCE = Path(__file__).parents[4] / "docs/reference/settings.md"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +68,7 @@ def test_every_table_that_a_session_reads_is_one_of_portal_toml() -> None:
 
 
 def test_each_trait_has_a_key_or_is_in_the_reference() -> None:
-    reference = REFERENCE.read_text(encoding="utf-8")
+    reference = reference_markdown()
     alone = SiteTraits.class_traits(config=True).keys() - traits_of(*WITH_TRAITS).keys()
 
     assert [name for name in alone - {*COMPOSED} if f"| `{name}` |" not in reference] == []
