@@ -20,7 +20,7 @@ from portal.activate_command import SCRIPT, find_activation
 from portal.hub.settings.loader import DEFAULT_SETTINGS_PATH, load_settings
 from portal.settings.session_tables import read_settings
 from spawner.session_settings import VARIABLE
-from spawner.settings.tables import ResourceSettings
+from spawner.settings.resources import ResourceSettings
 
 SECONDS_PER_HOUR = 3600
 # A year: more is a mistake of the keyboard, and Slurm refuses what a partition does not allow.

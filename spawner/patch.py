@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-_MARK = "_dsportal_patch"
+_PATCHED = "_dsportal_patch"
 
 
 def wrap(owner: Any, name: str, around: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
@@ -18,7 +18,7 @@ def wrap(owner: Any, name: str, around: Callable[[Callable[..., Any]], Callable[
         around: Gets the original.
     """
     original = getattr(owner, name)
-    if not hasattr(original, _MARK):
+    if not hasattr(original, _PATCHED):
         patched = functools.wraps(original)(around(original))
-        setattr(patched, _MARK, True)
+        setattr(patched, _PATCHED, True)
         setattr(owner, name, patched)

@@ -22,6 +22,7 @@ from spawner.metrics import SESSION_STARTS
 from spawner.options.request import describe_gpus
 from spawner.session.limit_numbers import explain_refusal
 from spawner.session.progress import Progress
+from spawner.session.queue_status import keep_status_current
 from spawner.session.readiness import proven, wait_for_answer
 from spawner.session.restore import keep, resume_start
 from spawner.session.session import Session
@@ -30,7 +31,6 @@ from spawner.session.session_job import SessionJob
 from spawner.session.spawn_error import RESCUE_PAGE, StartFailedError
 from spawner.session.start_line import describe_place
 from spawner.session.start_metrics import counted_start, expect_start
-from spawner.session.start_status import keep_status_current
 from spawner.slurm.job_script import build_job
 
 # At import, which comes before the hub builds its routes.
@@ -216,7 +216,7 @@ class SlurmGPUSpawner(SessionMixin):
         Spawner.clear_state(self)
         self.job_id = ""
         if self._job is not None:
-            self.cluster.forecasts.forget(self._job.session.mark)
+            self.cluster.forecasts.forget(self._job.session.session_id)
             self.cluster.forget_allocations(self.user.name)
             self._job.close()
             self._job = None

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from deploy.one_machine.gpus import Gpu, find_gpus
 from deploy.one_machine.network import Host
-from spawner.settings.tables import ResourceSettings
+from spawner.settings.resources import ResourceSettings
 
 N_SIMULATED_GPUS_OF_NODE = 4
 DEFAULT_SIMULATED_TYPES = ("v100",)

@@ -21,7 +21,7 @@ from deploy.one_machine.layout import (
 from deploy.one_machine.network import HEAD_ADDRESS, HEAD_NAME, HOSTS_FILE
 from deploy.one_machine.supervisor import ensure_started, pid_of, stop, wait_ready
 from dsportal.slurm.units import format_walltime
-from spawner.settings.tables import ResourceSettings
+from spawner.settings.resources import ResourceSettings
 
 CLUSTER_NAME = "dsp"
 PARTITION = "jupyter"

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from dsportal.whole_file import write_whole
 from portal.environments.entry import Environment, parse_entry
 from portal.environments.errors import RegistryError
+from portal.settings.environments import EnvironmentSettings
 from portal.settings.session_tables import read_settings
-from portal.settings.tools import EnvironmentSettings
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument

@@ -19,8 +19,8 @@ from portal.hub.start_check import report_lacks
 from spawner.errors import SettingsError
 from spawner.hub.patches.application import before_sessions
 from spawner.hub.patches.routes import add_page_routes
+from spawner.settings.forecast import ForecastSettings
 from spawner.settings.schema import closest
-from spawner.settings.tables import ForecastSettings
 from spawner.spawner import SlurmGPUSpawner
 
 SPAWNER = "slurm-gpu"

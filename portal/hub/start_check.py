@@ -19,7 +19,7 @@ from spawner.sudo_rules import parse_rules
 
 _TIMEOUT_S = 8.0
 # As the launcher looks for them.
-_BESIDE_LAUNCHER = ("dsportal-preflight", "dsportal-storage")
+_BESIDE_LAUNCHER = ("dsportal-storage-checks", "dsportal-storage")
 _INSTALL = "As root, run: dsportal install-launcher"
 
 

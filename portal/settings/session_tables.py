@@ -7,33 +7,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from portal.settings.environments import EnvironmentSettings
+from portal.settings.files import FileSettings
+from portal.settings.git import GitSettings
+from portal.settings.idle import IdleSettings
+from portal.settings.meter import MeterSettings
+from portal.settings.mlflow import MlflowSettings
+from portal.settings.notebooks import NotebookSettings
+from portal.settings.runs import RunSettings
 from portal.settings.s3 import S3Settings
-from portal.settings.session import (
-    FileSettings,
-    IdleSettings,
-    MeterSettings,
-    NotebookSettings,
-    RunSettings,
-    SharingSettings,
-    StorageSettings,
-)
-from portal.settings.tools import (
-    EnvironmentSettings,
-    GitSettings,
-    MlflowSettings,
-    SshSettings,
-    TensorBoardSettings,
-    ToolSettings,
-    VSCodeSettings,
-)
+from portal.settings.sharing import SharingSettings
+from portal.settings.ssh import SshSettings
+from portal.settings.storage import StorageSettings
+from portal.settings.tensorboard import TensorBoardSettings
+from portal.settings.tools import ToolSettings
+from portal.settings.vscode import VSCodeSettings
 from spawner.session_settings import VARIABLE, plain_table, told_table, told_tables
+from spawner.settings.clock import ClockSettings
+from spawner.settings.resources import ResourceSettings
 from spawner.settings.schema import kinds_of
-from spawner.settings.tables import (
-    ClockSettings,
-    ResourceSettings,
-    SiteSettings,
-    TerminalSettings,
-)
+from spawner.settings.site import SiteSettings
+from spawner.settings.terminals import TerminalSettings
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from portal.confirmation import Commands, add_options
 from portal.hub.settings.loader import DEFAULT_SETTINGS_PATH
 from spawner.installed_paths import LAUNCHER
-from spawner.settings.tables import ExtensionSettings
+from spawner.settings.extension import ExtensionSettings
 
 WAIT_S = 60.0
 

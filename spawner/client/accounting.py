@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import Any
 
 from dsportal.slurm.errors import OptionsError
-from dsportal.slurm.listing import job_options, new_mark
+from dsportal.slurm.listing import job_options, new_nonce
 from dsportal.slurm.units import parse_memory
 from spawner.client.command import Completed
 from spawner.client.visibility import level_argv, sees_all
 from spawner.errors import SlurmError, SlurmUnavailableError
 from spawner.slurm.associations import QOS_ARGV, USERS_ARGV, Associations
-from spawner.slurm.jobs import ENDS, JobEnd, JobKey, parse_sacct
-from spawner.slurm.usage import ALLOCATIONS, Allocation, parse_allocations
+from spawner.slurm.jobs import JobEnd, JobKey
+from spawner.slurm.sacct import ALLOCATIONS, ENDS, Allocation, parse_allocations, parse_ends
 
 _NO_ACCOUNTING = re.compile(
     r"accounting storage is disabled|not configured|supported accounting_storage", re.IGNORECASE
@@ -74,8 +75,8 @@ class Accounting:
         ends: dict[JobKey, JobEnd] = {}
         # With ids sacct looks at all times, without them only at jobs of today.
         for jobs in job_options([key.job_id for key in keys]):
-            mark = new_mark()
-            argv = ("sacct", *ENDS.options(mark), jobs)
+            nonce = new_nonce()
+            argv = ("sacct", *ENDS.options(nonce), jobs)
             try:
                 done = await self._query(argv)
             except SlurmError as error:
@@ -89,7 +90,7 @@ class Accounting:
                     stderr=error.stderr,
                 ) from error
             self.is_kept = True
-            ends |= parse_sacct(done.stdout, mark)
+            ends |= await asyncio.to_thread(parse_ends, done.stdout, nonce)
         return {key: ends[key] for key in keys if key in ends}
 
     async def read_peak_mib(self, key: JobKey) -> int | None:
@@ -119,16 +120,17 @@ class Accounting:
         Returns:
             One allocation for each of these jobs.
         """
-        mark = new_mark()
+        nonce = new_nonce()
         argv = (
             # --duplicates: a job that was requeued held its GPUs in each of its runs.
-            *("sacct", *ALLOCATIONS.options(mark), "--duplicates"),
+            *("sacct", *ALLOCATIONS.options(nonce), "--duplicates"),
             f"--user={user}",
             f"--starttime={since:%Y-%m-%dT%H:%M:%S}",
             "--endtime=now",
         )
         try:
-            return parse_allocations((await self._query(argv)).stdout, mark)
+            done = await self._query(argv)
+            return await asyncio.to_thread(parse_allocations, done.stdout, nonce)
         except SlurmError as error:
             known: dict[str, Any] = {
                 "argv": argv,
@@ -162,4 +164,4 @@ class Accounting:
             if _NO_ACCOUNTING.search(error.stderr):
                 return Associations()
             raise
-        return Associations.parse(users.stdout, qos.stdout)
+        return await asyncio.to_thread(Associations.parse, users.stdout, qos.stdout)

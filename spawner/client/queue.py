@@ -7,41 +7,12 @@ import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
-from dsportal.slurm.listing import Squeue
 from spawner.cache import Cache
 from spawner.errors import SlurmError
-from spawner.slurm.jobs import NAME_PREFIX
+from spawner.slurm.squeue import QueuedJob
 
-# Id, priority, partitions, reason and name of a job.
-# Q is the integer priority; p would be a fraction of 1.
-QUEUE = Squeue("AQPrj")
 # The page of a waiting session shows the position, and must not hang with Slurm.
 _LONGEST_WAIT_S = 1.0
-# Jobs that could not start now even at the head of the queue.
-_OUT_OF_LINE = frozenset({
-    "BeginTime",
-    "Dependency",
-    "DependencyNeverSatisfied",
-    "JobHeldAdmin",
-    "JobHeldUser",
-})  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueuedJob:
-    """A pending job.
-
-    Attributes:
-        job_id: Slurm's job id; for tasks of an array that of the array.
-        priority: Slurm's priority; higher starts earlier.
-        partitions: Partitions that it may run in.
-        is_session: Whether it is a session of a portal.
-    """
-
-    job_id: int
-    priority: int
-    partitions: tuple[str, ...]
-    is_session: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,32 +26,6 @@ class QueuePlace:
 
     n_jobs: int
     n_sessions: int
-
-
-def parse_queue(text: str, mark: str) -> list[QueuedJob]:
-    """Return the jobs that compete for a start.
-
-    Held jobs and those that wait for a time or another job are left out.
-
-    Args:
-        text: Lines of `QUEUE`; others are skipped.
-        mark: Prefix of the lines that Slurm itself wrote.
-
-    Source:
-        squeue(1), --format, Slurm 22.05 to 25.11.
-    """
-    return [
-        QueuedJob(
-            job_id=int(job_id),
-            priority=int(priority),
-            partitions=tuple(partitions.split(",")),
-            is_session=name.startswith(NAME_PREFIX),
-        )
-        for job_id, priority, partitions, reason, name in QUEUE.rows(text, mark)
-        # Held jobs have the priority 0.
-        if job_id.isdecimal() and priority.isdecimal() and priority != "0"
-        if reason not in _OUT_OF_LINE
-    ]
 
 
 def queue_places(jobs: Iterable[QueuedJob]) -> dict[int, QueuePlace]:

@@ -2,46 +2,58 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import pwd
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
+from typing import TypeVar
 
-from dsportal.slurm.listing import NO_SUCH_JOB, job_options, new_mark
+from dsportal.slurm.listing import NO_SUCH_JOB, job_options, new_nonce
 from dsportal.slurm.states import JobState, Phase
 from spawner.client import visibility
 from spawner.client.accounting import Accounting
 from spawner.client.command import PATH, Completed, query
 from spawner.client.launcher_client import LauncherClient
 from spawner.client.preflight import OnFailure, Preflight
-from spawner.client.queue import QUEUE, QueuedJob, parse_queue
 from spawner.client.storage import Storage
 from spawner.errors import SlurmError, SlurmUnavailableError
 from spawner.metrics import timed_call
-from spawner.settings.tables import SlurmSettings
+from spawner.settings.slurm import SlurmSettings
 from spawner.slurm.catalog import SINFO_ARGV, Catalog
-from spawner.slurm.cluster_jobs import CLUSTER_JOBS_ARGV, ClusterJob, parse_cluster_jobs
-from spawner.slurm.gpus_in_use import GPUS_IN_USE_ARGV, GpusInUse, parse_gpus_in_use
 from spawner.slurm.job_script import Job
-from spawner.slurm.jobs import (
-    RECORDS,
-    JobEnd,
-    JobKey,
-    JobRecord,
-    match_job,
+from spawner.slurm.jobs import JobEnd, JobKey, JobRecord, match_job
+from spawner.slurm.scontrol import (
+    RESERVATIONS_ARGV,
+    Reservation,
+    parse_reservations,
     parse_scontrol_job,
-    parse_squeue,
 )
-from spawner.slurm.reservations import RESERVATIONS_ARGV, Reservation, parse_reservations
+from spawner.slurm.squeue import (
+    CLUSTER_JOBS_ARGV,
+    GPUS_IN_USE_ARGV,
+    QUEUE,
+    RECORDS,
+    ClusterJob,
+    GpusInUse,
+    QueuedJob,
+    parse_cluster_jobs,
+    parse_gpus_in_use,
+    parse_queue,
+    parse_records,
+)
+
+T = TypeVar("T")
 
 _TIMEOUT_S = SlurmSettings().timeout_s
 _NO_PREFLIGHT = Preflight(home=OnFailure.OFF, server=OnFailure.OFF)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Submission:
+class AcceptedJob:
     """A job that Slurm has accepted.
 
     Attributes:
@@ -84,11 +96,11 @@ class Slurm:
             SlurmUnavailableError: If Slurm did not answer.
             SlurmError: If sinfo failed or printed something else.
         """
-        return Catalog.parse((await self._query(SINFO_ARGV)).stdout)
+        return await self._read(SINFO_ARGV, Catalog.parse)
 
     async def read_reservations(self) -> Mapping[str, Reservation]:
         """Return the current reservations, by name."""
-        return parse_reservations((await self._query(RESERVATIONS_ARGV)).stdout)
+        return await self._read(RESERVATIONS_ARGV, parse_reservations)
 
     async def read_config(self) -> dict[str, str]:
         """Return slurmctld's configuration, by key."""
@@ -119,7 +131,7 @@ class Slurm:
             sees_all = await self.accounting.sees_all(account)
         except SlurmUnavailableError:
             # slurmctld knows the level without accounting: it shows jobs of others, or does not.
-            sees_all = any(job.key.user != account for job in await self.find_jobs())
+            sees_all = any(job.user != account for job in await self.list_cluster_jobs())
             if not sees_all:
                 raise
         return "" if sees_all else visibility.explain_hidden(hidden, account)
@@ -129,7 +141,7 @@ class Slurm:
         return [job for option in job_options(job_ids) for job in await self._squeue(option)]
 
     async def find_jobs(self, *, name: str = "") -> list[JobRecord]:
-        """Return the jobs that slurmctld remembers, ended ones too; an empty name is any.
+        """Return the sessions' jobs that slurmctld remembers, ended ones too; "" is any name.
 
         Raises:
             SlurmUnavailableError: If Slurm did not answer.
@@ -139,17 +151,17 @@ class Slurm:
 
     async def list_queue(self) -> list[QueuedJob]:
         """Return all users' jobs that compete for a start; fails as `find_jobs` does."""
-        mark = new_mark()
-        argv = ("squeue", "--all", "--states=PENDING", *QUEUE.options(mark))
-        return parse_queue((await self._query(argv)).stdout, mark)
+        nonce = new_nonce()
+        argv = ("squeue", "--all", "--states=PENDING", *QUEUE.options(nonce))
+        return await self._read(argv, partial(parse_queue, nonce=nonce))
 
     async def list_gpus_in_use(self) -> list[GpusInUse]:
         """Return the GPUs that running jobs hold; fails as `find_jobs` does."""
-        return parse_gpus_in_use((await self._query(GPUS_IN_USE_ARGV)).stdout)
+        return await self._read(GPUS_IN_USE_ARGV, parse_gpus_in_use)
 
     async def list_cluster_jobs(self) -> tuple[ClusterJob, ...]:
         """Return all users' jobs that run or wait; fails as `find_jobs` does."""
-        return parse_cluster_jobs((await self._query(CLUSTER_JOBS_ARGV)).stdout)
+        return await self._read(CLUSTER_JOBS_ARGV, parse_cluster_jobs)
 
     async def read_end(self, key: JobKey) -> JobEnd | None:
         """Return the last state of a job with exit code and reason.
@@ -188,7 +200,7 @@ class Slurm:
         environment: Mapping[str, str],
         *,
         preflight: Preflight | None = None,
-    ) -> Submission:
+    ) -> AcceptedJob:
         """Submit a job as a user, after checking the user's storage.
 
         Args:
@@ -219,7 +231,7 @@ class Slurm:
             },
         )
         warnings = look.assess(answer.get("checks", {}))
-        return Submission(job_id=int(answer["job_id"]), warnings=tuple(warnings))
+        return AcceptedJob(job_id=int(answer["job_id"]), warnings=tuple(warnings))
 
     async def test_submit(self, user: str, job: Job) -> str:
         """Return what sbatch --test-only prints on standard error: when the job would start."""
@@ -271,17 +283,21 @@ class Slurm:
         return str(answer.get("text", ""))
 
     async def _squeue(self, *filters: str) -> list[JobRecord]:
-        mark = new_mark()
+        nonce = new_nonce()
         # Without --all, jobs in partitions that are hidden or closed to the hub are left out.
-        argv = ("squeue", "--all", "--states=all", *RECORDS.options(mark), *filters)
+        argv = ("squeue", "--all", "--states=all", *RECORDS.options(nonce), *filters)
         try:
-            done = await self._query(argv)
+            return await self._read(argv, partial(parse_records, nonce=nonce))
         except SlurmError as error:
             # squeue fails for a single id that Slurm has forgotten; for several it does not.
             if NO_SUCH_JOB not in error.stderr:
                 raise
             return []
-        return parse_squeue(done.stdout, mark)
+
+    async def _read(self, argv: Sequence[str], parse: Callable[[str], T]) -> T:
+        done = await self._query(argv)
+        # The output of a large cluster takes up to half a second, which pages must not wait for.
+        return await asyncio.to_thread(parse, done.stdout)
 
     async def _query(self, argv: Sequence[str]) -> Completed:
         with timed_call(argv[0]):

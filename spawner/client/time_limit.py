@@ -2,50 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
-from dsportal.slurm.errors import OptionsError
-from dsportal.slurm.listing import NO_SUCH_JOB, Squeue, new_mark
-from dsportal.slurm.units import parse_time_left, parse_time_limit, parse_uid
+from dsportal.slurm.listing import NO_SUCH_JOB, new_nonce
 from spawner.client.command import PATH, Completed, query
 from spawner.client.launcher_client import LauncherClient
 from spawner.errors import ExtensionError, SlurmError
-from spawner.settings.tables import SlurmSettings
-from spawner.slurm.jobs import REASONS, JobKey, WaitingJob, parse_waiting
+from spawner.settings.slurm import SlurmSettings
+from spawner.slurm.jobs import JobKey, WaitingJob
+from spawner.slurm.squeue import LIMITS, REASONS, RunningJob, parse_running_jobs, parse_waiting
 
-# Id, user, uid, state, time limit, time left, end, partition, QOS, account, name and comment.
-LIMITS = Squeue("AuUTlLePqajk")
 _TIMEOUT_S = SlurmSettings().timeout_s
 _NOT_SET_UP = (
     "Extensions are not set up on the head node: sudo does not allow the hub to run "
     "dsportal-extender "
     "as Slurm's account. Tell the administrators; meanwhile save your work."
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunningJob:
-    """A running job with its time limit.
-
-    Attributes:
-        user_id: The user's uid.
-        limit_s: Time limit in seconds, or None for no limit.
-        left_s: Seconds until the limit is reached; 0 if Slurm does not say.
-        ends_at: End of the job, as squeue writes it.
-        qos: Quality of service; may be empty.
-        account: Slurm account; may be empty.
-    """
-
-    key: JobKey
-    user_id: int
-    limit_s: int | None
-    left_s: int
-    ends_at: str
-    partition: str
-    qos: str
-    account: str
-    comment: str
 
 
 class TimeLimits:
@@ -75,24 +48,24 @@ class TimeLimits:
 
     async def read_job(self, key: JobKey) -> RunningJob | None:
         """Return a job as squeue shows it now; None if it does not run."""
-        mark = new_mark()
-        argv = ("squeue", "--all", f"--jobs={key.job_id}", *LIMITS.options(mark))
+        nonce = new_nonce()
+        argv = ("squeue", "--all", f"--jobs={key.job_id}", *LIMITS.options(nonce))
         try:
             done = await self._query(argv)
         except SlurmError as error:
             if NO_SUCH_JOB not in error.stderr:
                 raise
             return None
-        jobs = parse_running_jobs(done.stdout, mark)
+        jobs = parse_running_jobs(done.stdout, nonce)
         # With the user's name as the hub knows it: squeue may not know it at the moment.
         return next((replace(job, key=key) for job in jobs if job.key == key), None)
 
     async def list_waiting(self, partition: str) -> tuple[WaitingJob, ...]:
         """Return user and reason of each pending job of a partition."""
-        mark = new_mark()
+        nonce = new_nonce()
         chosen = ("--all", "--states=PENDING", f"--partition={partition}")
-        done = await self._query(("squeue", *chosen, *REASONS.options(mark)))
-        return parse_waiting(done.stdout, mark)
+        done = await self._query(("squeue", *chosen, *REASONS.options(nonce)))
+        return parse_waiting(done.stdout, nonce)
 
     async def set_time_limit(self, job: RunningJob, limit_s: int) -> bool:
         """Give a job a longer time limit, as Slurm's own account.
@@ -125,41 +98,3 @@ class TimeLimits:
 
     async def _query(self, argv: Sequence[str]) -> Completed:
         return await query(argv, timeout_s=self._timeout_s, path=self._path)
-
-
-def parse_running_jobs(text: str, mark: str) -> Iterator[RunningJob]:
-    """Yield the running jobs in the output of squeue.
-
-    Args:
-        text: Lines of `LIMITS`; others are skipped.
-        mark: Prefix of the lines that Slurm itself wrote.
-
-    Source:
-        squeue(1), --format, Slurm 22.05 to 25.11.
-    """
-    for row in LIMITS.rows(text, mark):
-        job = _running_job(row)
-        if job is not None:
-            yield job
-
-
-def _running_job(row: list[str]) -> RunningJob | None:
-    job_id, user, user_id, state, limit, left, ends_at, *others, name, comment = row
-    partition, qos, account = others
-    if state != "RUNNING":
-        return None
-    try:
-        return RunningJob(
-            key=JobKey(job_id=int(job_id), user=user, name=name),
-            user_id=parse_uid(user_id),
-            limit_s=parse_time_limit(limit),
-            left_s=parse_time_left(left) or 0,
-            ends_at=ends_at,
-            partition=partition,
-            # squeue prints "(null)" for a job without one.
-            qos=qos if qos != "(null)" else "",
-            account=account if account != "(null)" else "",
-            comment=comment,
-        )
-    except (ValueError, OptionsError):
-        return None

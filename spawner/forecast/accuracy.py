@@ -45,7 +45,7 @@ class ForecastRecord:
         """Note a forecast; only the first for a session counts.
 
         Args:
-            session: Anything that identifies the session, such as its mark.
+            session: Anything that identifies the session, such as its id.
             starts_at: The forecast start.
             made_at: When it was forecast, in the same time zone.
         """

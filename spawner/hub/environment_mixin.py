@@ -10,7 +10,7 @@ from jupyterhub.spawner import Spawner
 from spawner.certificates import AUTHORITY_VARIABLE, read_authority
 from spawner.hub.options_mixin import OptionsMixin
 from spawner.session_settings import VARIABLE, plain_table
-from spawner.settings.tables import ResourceSettings
+from spawner.settings.resources import ResourceSettings
 from spawner.settings.traits import read_traits
 
 

@@ -6,7 +6,7 @@ import time
 from datetime import datetime, timedelta
 from typing import Any
 
-from spawner.client.time_limit import RunningJob, TimeLimits
+from spawner.client.time_limit import TimeLimits
 from spawner.errors import ExtensionError
 from spawner.hub.session_mixin import SessionMixin
 from spawner.options.traits import SiteTraits
@@ -18,8 +18,9 @@ from spawner.session.extension_policy import (
     decide_limit,
 )
 from spawner.session.session import job_comment
-from spawner.settings.tables import ExtensionSettings
+from spawner.settings.extension import ExtensionSettings
 from spawner.settings.traits import read_traits
+from spawner.slurm.squeue import RunningJob
 
 _NOT_RUNNING = (
     "The session cannot be extended because its job is no longer running. Start a new session."

@@ -16,33 +16,31 @@ from spawner.options.job_options import JobOptions, most_gpus, offered_gpu_types
 from spawner.options.limit_messages import OwnedLimits
 from spawner.options.limits import Limits
 from spawner.options.offer import Offer
-from spawner.options.request import Request, normal_form
+from spawner.options.request import SessionRequest, normal_form
 from spawner.options.traits import SiteTraits
 from spawner.session.cluster import Cluster, shared_cluster
 from spawner.session.database import SpawnerDatabase
 from spawner.session.job_plan import make_plan
 from spawner.session.session import job_comment
 from spawner.session.spawn_error import StartFailedError
-from spawner.settings.tables import ResourceSettings
+from spawner.settings.resources import ResourceSettings
 from spawner.settings.traits import read_traits
 from spawner.slurm.associations import Associations
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.job_script import JobPlan
-from spawner.slurm.reservations import Reservation
 from spawner.slurm.resources import ResourcesPerGpu
+from spawner.slurm.scontrol import Reservation
 
 
 class OptionsMixin(SiteTraits, SlurmSpawner):
     """Knows the cluster and checks users' options against it."""
 
-    _request: Request
+    _request: SessionRequest
 
     @property
     def cluster(self) -> Cluster:
         """The one cluster of this hub."""
-        return shared_cluster(
-            self.user.settings, self, known_marks=self._rows.read_marks, log=self.log
-        )
+        return shared_cluster(self.user.settings, self, known_ids=self._rows.read_ids, log=self.log)
 
     @property
     def limits(self) -> Limits:
@@ -117,7 +115,7 @@ class OptionsMixin(SiteTraits, SlurmSpawner):
         plan = self._make_plan(self._offer().check(user_options, catalog), JOB_NAME)
         return await self.cluster.forecaster.forecast(self._forecast_query(plan))
 
-    def _make_plan(self, request: Request, job_name: str) -> JobPlan:
+    def _make_plan(self, request: SessionRequest, job_name: str) -> JobPlan:
         return make_plan(self, request, job_name=job_name, comment=job_comment(self.cluster.hub))
 
     def _forecast_query(self, plan: JobPlan) -> ForecastQuery:

@@ -31,7 +31,7 @@ class ReportError(Exception):
     """The hub refused this server or did not answer."""
 
 
-class Reporter:
+class PortReporter:
     """Reports the port in a thread, with retries while the hub does not answer.
 
     Args:
@@ -132,7 +132,7 @@ def report_stop(environment: Mapping[str, str]) -> None:
     A hub that does not answer finds out by itself.
 
     Args:
-        environment: As for `Reporter`.
+        environment: As for `PortReporter`.
     """
     request = urllib.request.Request(  # noqa: S310
         f"{environment['JUPYTERHUB_API_URL'].rstrip('/')}/{END_PATH}",

@@ -21,7 +21,7 @@ from spawner.own_config import (
     without_sentence,
 )
 from spawner.session_settings import EXTENSIONS, read_told, told_tables
-from spawner.settings.tables import TerminalSettings
+from spawner.settings.terminals import TerminalSettings
 
 # The number of the open socket, for a server that begins again in the same process.
 _SOCKET = "PORTAL_SERVER_SOCKET"

@@ -19,10 +19,10 @@ from urllib.parse import urlsplit
 from spawner.certificates import AUTHORITY_VARIABLE, load_identity
 from spawner.errors import SettingsError
 from spawner.node.log_keeper import limit_log
-from spawner.node.port_report import Reporter, ReportError
+from spawner.node.port_report import PortReporter, ReportError
 from spawner.node.session_server import prepare_server, take_socket
 from spawner.session_settings import read_told
-from spawner.settings.tables import ResourceSettings
+from spawner.settings.resources import ResourceSettings
 from spawner.taken_ports import NEXT_STEP, TAKES_ANOTHER, describe_taken
 
 _MIB = 1024 * 1024
@@ -55,7 +55,7 @@ def main() -> None:
     log.info("Listening on %s port %d", address, port)
     certificate = load_identity(environment, address) if AUTHORITY_VARIABLE in environment else ""
     environment["JUPYTERHUB_SERVICE_URL"] = service_url(environment, address, port)
-    reporter = Reporter(environment, port, certificate=certificate)
+    reporter = PortReporter(environment, port, certificate=certificate)
     reporter.start()
     # Loading takes longer than the report, so both run at once. The hub may connect at any
     # time: the socket listens, and the server answers as soon as it runs.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 
 from spawner.errors import SettingsError
-from spawner.settings.tables import ResourceSettings
+from spawner.settings.resources import ResourceSettings
 from spawner.slurm.associations import AssociationLimits
 
 _SITE = ResourceSettings()

@@ -12,9 +12,10 @@ from spawner.options.job_options import JobOptions, most_gpus
 from spawner.options.limit_messages import OwnedLimits
 from spawner.options.limits import Limits
 from spawner.options.option_table import plain_options
-from spawner.options.request import Request, resources_per_gpu
+from spawner.options.request import SessionRequest, resources_per_gpu
 from spawner.options.traits import SpawnerTraits
-from spawner.settings.tables import ChoiceSettings, ResourceSettings
+from spawner.settings.choices import ChoiceSettings
+from spawner.settings.resources import ResourceSettings
 from spawner.settings.traits import read_traits
 from spawner.slurm.associations import Associations, most_generous
 from spawner.slurm.catalog import Catalog
@@ -88,7 +89,7 @@ class Offer:
         own = next((row.account for row in rows if row.is_default), None)
         return name or self.traits.req_account or own
 
-    def check(self, user_options: Mapping[str, object], catalog: Catalog) -> Request:
+    def check(self, user_options: Mapping[str, object], catalog: Catalog) -> SessionRequest:
         """Return the request in the options of a form or of REST.
 
         `user_options` are as they were typed, by key; `catalog` is what the cluster has now.
@@ -108,7 +109,7 @@ class Offer:
         resources = options.check(catalog, limits, shape)
         # Its time and size are fixed, so none of the rules below concern it.
         if options.is_rescue:
-            return Request.rescue(self.traits, options, partition)
+            return SessionRequest.rescue(self.traits, options, partition)
         most_s = catalog.max_walltime_s(partition)
         if most_s is not None and (options.walltime_s or 0) > most_s:
             raise OptionsError(
@@ -118,7 +119,7 @@ class Offer:
             )
         # A length that the user named fits the partition by now; the site's default may not.
         walltime_s = options.walltime_s or limits.first_walltime_s
-        return Request(
+        return SessionRequest(
             options=options,
             resources=resources,
             partition=partition,

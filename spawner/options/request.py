@@ -10,7 +10,8 @@ from dsportal.slurm.errors import OptionsError
 from spawner.errors import SettingsError
 from spawner.options.job_options import JobOptions
 from spawner.options.traits import SiteTraits, SpawnerTraits
-from spawner.settings.tables import RescueSettings, ResourceSettings
+from spawner.settings.rescue import RescueSettings
+from spawner.settings.resources import ResourceSettings
 from spawner.settings.traits import read_traits
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.gres import SHARD
@@ -19,7 +20,7 @@ from spawner.slurm.resources import Resources, ResourcesPerGpu
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class SessionRequest:
     """A user's request, checked.
 
     Attributes:
@@ -35,7 +36,9 @@ class Request:
     walltime_s: int
 
     @classmethod
-    def rescue(cls, traits: SpawnerTraits, options: JobOptions, partition: str | None) -> Request:
+    def rescue(
+        cls, traits: SpawnerTraits, options: JobOptions, partition: str | None
+    ) -> SessionRequest:
         """Return the small request, without a GPU, of a session for cleaning up a full home.
 
         Args:

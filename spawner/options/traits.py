@@ -6,11 +6,31 @@ from traitlets import Callable, Dict, Float, HasTraits, Instance, Integer, List,
 
 from spawner.client.preflight import Preflight
 from spawner.installed_paths import EXTENDER, LAUNCHER, SERVER_ENVIRONMENT, SERVER_PROGRAM
-from spawner.settings.tables import WITH_TRAITS
+from spawner.settings.choices import ChoiceSettings
+from spawner.settings.clock import ClockSettings
+from spawner.settings.extension import ExtensionSettings
+from spawner.settings.forecast import ForecastSettings
+from spawner.settings.rescue import RescueSettings
+from spawner.settings.resources import ResourceSettings
+from spawner.settings.site import SiteSettings
+from spawner.settings.slurm import SlurmSettings
 from spawner.settings.traits import traits_of
 
 # JupyterHub has no value for a start without a limit.
 SECONDS_IN_TEN_YEARS = 10 * 366 * 86_400
+
+
+# The tables of portal.toml whose keys are also traits of the spawner.
+WITH_TRAITS: tuple[type, ...] = (
+    SiteSettings,
+    ResourceSettings,
+    ChoiceSettings,
+    ForecastSettings,
+    RescueSettings,
+    SlurmSettings,
+    ClockSettings,
+    ExtensionSettings,
+)
 
 
 class SiteTraits(HasTraits):

@@ -105,13 +105,13 @@ def extend(request: ExtensionRequest) -> dict[str, Any]:
     Raises:
         RequestError: If the new limit would not be longer.
     """
-    # Names and comments can hold line breaks, but nobody can forge a line without the mark.
-    mark = secrets.token_hex(8)
+    # Names and comments can hold line breaks, but nobody can forge a line without the nonce.
+    nonce = secrets.token_hex(8)
     options = [
         "--noheader",
         "--all",
         f"--jobs={request.job_id}",
-        f"--format={mark}|{SQUEUE_FIELDS}",
+        f"--format={nonce}|{SQUEUE_FIELDS}",
     ]
     seen = _run(["squeue", *options])
     if not seen["ok"]:
@@ -119,8 +119,8 @@ def extend(request: ExtensionRequest) -> dict[str, Any]:
         return {"ok": True, "found": False} if is_gone else seen
     wanted = (request.job_id, request.user_id, "RUNNING", request.job_name, request.comment)
     for line in seen["stdout"].split("\n"):
-        line_mark, *fields = line.split("|", 6)
-        if line_mark != mark or len(fields) != 6:
+        line_nonce, *fields = line.split("|", 6)
+        if line_nonce != nonce or len(fields) != 6:
             continue
         job_id, uid, state, limit, job_name, comment = fields
         # Slurm 22.05 prints a uid from 2 ** 31 on as a negative number.

@@ -13,7 +13,7 @@ become a command of the hub's choice:
     {"verb": "cancel", "job_id": 42, "job_name": "dsportal-..."}
     {"verb": "log_tail", "job_id": 42, "n_bytes": 65536}
     {"verb": "storage", "folders": ["~", "/..."]}
-    {"verb": "preflight", "checks": {"home": {...}, ...}}    see spawner/programs/preflight.py
+    {"verb": "storage_checks", "checks": {"home": {...}, ...}}    see storage_checks.py
 
 The answer is {"ok": true, ...}, or {"ok": false, "exit_code": ..., "stderr": "..."}.
 """
@@ -70,7 +70,7 @@ _ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}", re.ASCII)
 _SLURM_NAME = re.compile(r"(?:SBATCH|SLURM|SQUEUE|SCANCEL)_")
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}", re.ASCII)
 # Verbs of separate programs, which do not wait for storage that hangs, and the key of their input.
-_BESIDE = {"storage": "folders", "preflight": "checks"}
+_BESIDE = {"storage": "folders", "storage_checks": "checks"}
 # sbatch --parsable prints the name of the cluster after a semicolon, if there are several.
 _PARSABLE_JOB_ID = re.compile(r"^([0-9]+)(?:;\S*)?$", re.ASCII | re.MULTILINE)
 
@@ -154,8 +154,8 @@ def _look(request: dict[str, Any]) -> dict[str, Any]:
     if not checks:
         return {}
     # In this process: another Python would take longer to start than all checks take.
-    program = Path(__file__).with_name("dsportal-preflight")
-    names: dict[str, Any] = {"__name__": "preflight"}
+    program = Path(__file__).with_name("dsportal-storage-checks")
+    names: dict[str, Any] = {"__name__": "storage_checks"}
     exec(compile(program.read_bytes(), program, "exec"), names)  # noqa: S102
     return dict(names["answer"](checks))
 
@@ -169,15 +169,15 @@ def _forecast(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, 
 def _cancel(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
     # After a crash of slurmctld a job id can belong to another job, so the name has to match.
     job_id, job_name = _job_id(request), _name(request.get("job_name"))
-    # Names can hold line breaks, but nobody can forge a line without the mark.
-    mark = os.urandom(8).hex()
+    # Names can hold line breaks, but nobody can forge a line without the nonce.
+    nonce = os.urandom(8).hex()
     # --all: also in a partition that is hidden, or closed to this user by now.
-    options = ["--noheader", "--all", f"--jobs={job_id}", f"--format={mark}|{SQUEUE_FIELDS}"]
+    options = ["--noheader", "--all", f"--jobs={job_id}", f"--format={nonce}|{SQUEUE_FIELDS}"]
     seen = _run(["squeue", *options], account)
     if not seen["ok"] and "Invalid job id" not in seen["stderr"]:
         return seen
     rows = [line.split("|", 2) for line in seen.get("stdout", "").split("\n")]
-    uids = [row[1] for row in rows if (row[0], row[-1]) == (mark, job_name)]
+    uids = [row[1] for row in rows if (row[0], row[-1]) == (nonce, job_name)]
     # Slurm 22.05 prints a uid from 2 ** 31 on as a negative number.
     if account.pw_uid not in {int(uid) % 2**32 for uid in uids}:
         return {"ok": True, "found": False}
@@ -203,7 +203,7 @@ def _log_tail(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, 
 
 def _ask_beside(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
     key = _BESIDE[request["verb"]]
-    program = str(Path(__file__).with_name(f"dsportal-{request['verb']}"))
+    program = str(Path(__file__).with_name(f"dsportal-{request['verb'].replace('_', '-')}"))
     done = _run([program], account, text=json.dumps(request.get(key)))
     return done | {key: json.loads(done.get("stdout") or "{}")}
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spawner.cache import Cache
-from spawner.client.cluster_jobs import ClusterJobs
 from spawner.client.command import keep_time_zone
 from spawner.client.queue import Queue
 from spawner.client.slurm import Slurm
@@ -23,13 +22,14 @@ from spawner.metrics import show_sessions
 from spawner.session.orphans import OrphanSearch
 from spawner.session.session import identify_hub
 from spawner.session.start_line import StartLine
-from spawner.settings.tables import ForecastSettings, SlurmSettings
+from spawner.settings.forecast import ForecastSettings
+from spawner.settings.slurm import SlurmSettings
 from spawner.settings.traits import read_traits
 from spawner.slurm.associations import Associations
-from spawner.slurm.gpus_in_use import GpusInUse
 from spawner.slurm.job_script import build_job
-from spawner.slurm.reservations import Reservation
-from spawner.slurm.usage import Allocation
+from spawner.slurm.sacct import Allocation
+from spawner.slurm.scontrol import Reservation
+from spawner.slurm.squeue import ClusterJob, GpusInUse
 from spawner.space import Space
 
 if TYPE_CHECKING:
@@ -47,6 +47,9 @@ _FAILURE_AGE_S = 30.0
 _GPUS_IN_USE_AGE_S = 10.0
 # Half a minute while many users choose GPUs; sinfo of a thousand nodes is work for slurmctld.
 _CATALOG_BUSY_FACTOR = 6.0
+# The cluster page's list of jobs: a minute old while many have it open.
+_JOBS_AGE_S = 15.0
+_JOBS_BUSY_FACTOR = 4.0
 _SETTING = "data_scientist_portal_cluster"
 
 
@@ -58,7 +61,6 @@ class Cluster:
         slurm: Runs Slurm's commands.
         watcher: Knows the state of every session's job.
         queue: Knows the queue positions.
-        jobs: Lists all users' jobs.
         orphans: Finds jobs that no session knows.
         forecaster: Says when a session would start.
         forecasts: Past forecasts and their accuracy.
@@ -70,7 +72,7 @@ class Cluster:
         *,
         hub: str,
         traits: SiteTraits,
-        known_marks: Callable[[], set[str]],
+        known_ids: Callable[[], set[str]],
         log: logging.Logger,
     ) -> None:
         slurm = read_traits(traits, SlurmSettings)
@@ -90,11 +92,16 @@ class Cluster:
             log=log,
         )
         self.queue = Queue(self.slurm.list_queue)
-        self.jobs = ClusterJobs(self.slurm.list_cluster_jobs)
+        self._jobs = Cache(
+            self.slurm.list_cluster_jobs,
+            fresh_s=_JOBS_AGE_S,
+            busy_factor=_JOBS_BUSY_FACTOR,
+            failure_s=_JOBS_AGE_S,
+        )
         self.orphans = OrphanSearch(
             self.slurm,
             hub=hub,
-            known_marks=known_marks,
+            known_ids=known_ids,
             interval_s=traits.orphan_interval_s,
             after_s=traits.orphan_after_s,
             on_jobs=self.watcher.take,
@@ -190,6 +197,10 @@ class Cluster:
         """Return the reservations by name, a minute old at most."""
         return await self._reservations.get()
 
+    async def read_jobs(self, *, patience_s: float) -> tuple[ClusterJob, ...] | None:
+        """Return all users' jobs that run or wait; None if that takes over `patience_s`."""
+        return await self._jobs.get_within(patience_s)
+
     async def read_gpus_in_use(self) -> list[GpusInUse]:
         """Return the GPUs that all users' running jobs hold, some seconds old at most.
 
@@ -276,7 +287,7 @@ def shared_cluster(
     settings: MutableMapping[str, Any],
     traits: SiteTraits,
     *,
-    known_marks: Callable[[], set[str]],
+    known_ids: Callable[[], set[str]],
     log: logging.Logger,
 ) -> Cluster:
     """Return the one cluster of a hub, made at the first call.
@@ -284,14 +295,14 @@ def shared_cluster(
     Args:
         settings: The hub's Tornado settings, which hold it; any values.
         traits: The operator's settings; those of the first caller count.
-        known_marks: Returns the marks of all sessions in the hub's database.
+        known_ids: Returns the ids of all sessions in the hub's database.
         log: Gets warnings about Slurm.
     """
     cluster: Cluster | None = settings.get(_SETTING)
     if cluster is None:
         keep_time_zone()
         hub = identify_hub(bytes(settings.get("cookie_secret", b"")))
-        cluster = Cluster(hub=hub, traits=traits, known_marks=known_marks, log=log)
+        cluster = Cluster(hub=hub, traits=traits, known_ids=known_ids, log=log)
         settings[_SETTING] = cluster
     return cluster
 

@@ -78,9 +78,9 @@ class SpawnerDatabase:
             self._db.rollback()
             raise
 
-    def read_marks(self) -> set[str]:
-        """Return the marks of all sessions of the hub, not of this spawner alone."""
+    def read_ids(self) -> set[str]:
+        """Return the ids of all sessions of the hub, not of this spawner alone."""
         # JupyterHub deletes the server's row when a session has ended; its state may stay.
         rows = self._db.query(orm.Spawner).filter(orm.Spawner.server_id.isnot(None))
         sessions = (Session.from_state(row.state or {}) for row in rows)
-        return {session.mark for session in sessions if session is not None}
+        return {session.session_id for session in sessions if session is not None}

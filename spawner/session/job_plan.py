@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from spawner.options.option_table import plain_options
-from spawner.options.request import Request
+from spawner.options.request import SessionRequest
 from spawner.slurm.gres import SHARD
 from spawner.slurm.job_script import JobPlan, parse_extra_options
 
 
-def make_plan(spawner: Any, request: Request, *, job_name: str, comment: str) -> JobPlan:
+def make_plan(spawner: Any, request: SessionRequest, *, job_name: str, comment: str) -> JobPlan:
     """Return the plan of a session's job; a forecast asks with the same.
 
     Args:
         spawner: Holds the operator's settings, batchspawner's `req_*` among them.
         request: The user's checked request.
-        job_name: Name of the job, which holds the session's mark.
+        job_name: Name of the job, which holds the session's id.
         comment: Comment of the job, which names the hub.
     """
     options = request.options

@@ -15,8 +15,8 @@ from spawner.session.cluster import Cluster
 from spawner.session.end_reason import describe_situation
 from spawner.session.session import Session
 from spawner.slurm.associations import Associations
-from spawner.slurm.gpus_in_use import GpusInUse
 from spawner.slurm.jobs import JobRecord
+from spawner.slurm.squeue import GpusInUse
 
 # Longer than a query to Slurm may take; a sentence without numbers is better than none.
 _LONGEST_WAIT_S = 10.0

@@ -27,7 +27,7 @@ class OrphanSearch:
     Args:
         slurm: Lists and cancels jobs.
         hub: Identifies this hub in the comments of its jobs.
-        known_marks: Returns the marks of all sessions in the hub's database.
+        known_ids: Returns the ids of all sessions in the hub's database.
         interval_s: Seconds between two searches.
         after_s: Seconds until an orphan is cancelled.
         on_jobs: Gets all jobs of the cluster at each search, and when they were queried.
@@ -40,7 +40,7 @@ class OrphanSearch:
         slurm: Slurm,
         *,
         hub: str,
-        known_marks: Callable[[], set[str]],
+        known_ids: Callable[[], set[str]],
         interval_s: float,
         after_s: float,
         log: logging.Logger,
@@ -49,7 +49,7 @@ class OrphanSearch:
     ) -> None:
         self._slurm = slurm
         self._hub = hub
-        self._known_marks = known_marks
+        self._known_ids = known_ids
         self._interval_s = interval_s
         self._after_s = after_s
         self._on_jobs = on_jobs
@@ -73,13 +73,13 @@ class OrphanSearch:
         jobs = await self._slurm.find_jobs()
         await self._on_jobs(jobs, asked_at)
         # Read after the jobs: a session that began meanwhile is in the database by now.
-        known = self._known_marks()
+        known = self._known_ids()
         now = self._clock()
         orphans = []
         for job in jobs:
-            mark = read_session_id(job, self._hub)
-            # Without a mark it is a job of something else, or of another hub.
-            if mark is None or mark in known or job.state.phase is Phase.OVER:
+            session_id = read_session_id(job, self._hub)
+            # Without an id it is a job of something else, or of another hub.
+            if session_id is None or session_id in known or job.state.phase is Phase.OVER:
                 continue
             orphans.append(job.key)
             if job.key not in self._found_at:

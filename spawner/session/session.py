@@ -19,7 +19,7 @@ class Session:
     """One start of one server. It is saved before the job is submitted, then at each step.
 
     Attributes:
-        mark: Random, so that no other job can be taken for this session's; not a secret.
+        session_id: Random, so that no other job can be taken for this session's; not a secret.
         walltime_s: Time limit in seconds.
         job_id: Slurm's job id, or 0 until sbatch has answered.
         token_id: The hub's row of the token that the server holds, or 0 if there is none.
@@ -42,7 +42,7 @@ class Session:
         has_other_partition: Whether its user could choose another partition; None if not known.
     """
 
-    mark: str
+    session_id: str
     user: str
     n_gpus: int = 0
     walltime_s: int = 0
@@ -78,10 +78,10 @@ class Session:
         has_tls: bool = False,
         authority: str = "",
     ) -> Session:
-        """Return a new session with a mark of its own, without a job yet."""
+        """Return a new session with an id of its own, without a job yet."""
         return cls(
             # dsportal-extender accepts only names with 16 such digits.
-            mark=secrets.token_hex(8),
+            session_id=secrets.token_hex(8),
             user=user,
             n_gpus=resources.n_gpus,
             memory_mib=resources.memory_mib,
@@ -102,7 +102,7 @@ class Session:
             state: JSON values that `to_state` returned, in this or an earlier release.
         """
         saved = state.get("session")
-        if not isinstance(saved, Mapping) or not saved.get("mark") or not saved.get("user"):
+        if not isinstance(saved, Mapping) or not saved.get("session_id") or not saved.get("user"):
             return None
         # Another release may have saved fields that this one does not know.
         known = {field.name for field in fields(cls)}
@@ -121,7 +121,7 @@ class Session:
     @property
     def job_name(self) -> str:
         """Name of the session's job."""
-        return f"{NAME_PREFIX}{self.mark}"
+        return f"{NAME_PREFIX}{self.session_id}"
 
     @property
     def key(self) -> JobKey:
@@ -149,7 +149,7 @@ def job_comment(hub: str) -> str:
 
 
 def read_session_id(record: JobRecord, hub: str) -> str | None:
-    """Return the mark of a session's job, or None if the job is not of this hub."""
+    """Return the id of a session's job, or None if the job is not of this hub."""
     if record.comment != job_comment(hub) or not record.key.name.startswith(NAME_PREFIX):
         return None
     return record.key.name.removeprefix(NAME_PREFIX)

@@ -15,7 +15,7 @@ from spawner.metrics import (
     SESSION_STARTS,
     SESSION_WAIT_SECONDS,
 )
-from spawner.options.request import Request
+from spawner.options.request import SessionRequest
 from spawner.session.cluster import Cluster
 from spawner.session.session import Session
 from spawner.session.session_job import SessionJob
@@ -30,7 +30,7 @@ _LONGEST_QUESTION_S = 3.0
 
 
 async def expect_start(
-    cluster: Cluster, session: Session, request: Request, question: ForecastQuery
+    cluster: Cluster, session: Session, request: SessionRequest, question: ForecastQuery
 ) -> None:
     """Record when a session should start, just before its job is submitted.
 
@@ -46,15 +46,15 @@ async def expect_start(
     made_at = datetime.now(UTC)
     with contextlib.suppress(SlurmError, asyncio.TimeoutError):
         if has_room(await cluster.read_catalog(), request):
-            cluster.forecasts.expect(session.mark, made_at, made_at=made_at)
+            cluster.forecasts.expect(session.session_id, made_at, made_at=made_at)
             return
         asked = cluster.forecaster.forecast(question)
         forecast = await asyncio.wait_for(asked, _LONGEST_QUESTION_S)
         if forecast is not None and isinstance(forecast.answer, datetime):
-            cluster.forecasts.expect(session.mark, forecast.answer, made_at=made_at)
+            cluster.forecasts.expect(session.session_id, forecast.answer, made_at=made_at)
 
 
-def has_room(catalog: Catalog, request: Request) -> bool:
+def has_room(catalog: Catalog, request: SessionRequest) -> bool:
     """Return whether one node has the request's GPUs free, together with their cores and memory."""
     asked, gpu_type = request.resources, request.options.gpu_type
     n_gpus = max(1, asked.n_gpus)
@@ -98,7 +98,7 @@ def count_start(cluster: Cluster, session: Session, record: JobRecord | None) ->
         waited_s = started_at.timestamp() - session.submitted_at
         # Slurm's times are whole seconds, and its clock may differ from the hub's.
         SESSION_WAIT_SECONDS.observe(max(0.0, waited_s))
-    late_s = cluster.forecasts.start(session.mark, started_at)
+    late_s = cluster.forecasts.start(session.session_id, started_at)
     if late_s is not None:
         FORECAST_ERROR_SECONDS.observe(abs(late_s))
 

@@ -41,7 +41,7 @@ class JobPlan:
     """Everything that a session's job depends on.
 
     Attributes:
-        job_name: Holds the session's mark.
+        job_name: Holds the session's id.
         comment: Says which hub the session belongs to.
         walltime_s: Time limit in seconds, 60 or more.
         server_argv: Program of the notebook server, as an absolute path, with its arguments.

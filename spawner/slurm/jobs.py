@@ -1,40 +1,15 @@
-"""Jobs as Slurm's commands print them: the requested formats and their parsers, side by side."""
+"""Jobs of Slurm as typed values."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from signal import SIGKILL
 
-from dsportal.slurm.listing import LongSqueue, Sacct, Squeue
-from dsportal.slurm.states import JobState, parse_cancelled_by, parse_state
-from dsportal.slurm.units import parse_time_left
+from dsportal.slurm.states import JobState
 
 # Prefix of the names of sessions' jobs.
 NAME_PREFIX = "dsportal-"
-
-RECORDS = LongSqueue(
-    (
-        "JobID",
-        "UserName",
-        "State",
-        "BatchHost",
-        "StartTime",
-        "EndTime",
-        "TimeLeft",
-        "RestartCnt",
-        "Name",
-        "Comment",
-        "Reason",
-    )
-)
-# User and reason of a job.
-REASONS = Squeue("ur")
-ENDS = Sacct(
-    ("JobIDRaw", "User", "State", "ExitCode", "NodeList", "Timelimit", "JobName", "Reason")
-)
-
 # Reasons for which a job waits although GPUs for it may be free, or not for GPUs at all.
 _OWN_REASONS = (
     "Dependency",
@@ -56,10 +31,6 @@ _OWN_REASONS = (
     "DependencyNeverSatisfied",
 )
 
-_SCONTROL_FIELD = re.compile(
-    r"(?:^|\s)(JobId|JobName|UserId|JobState|Reason|ExitCode|TimeLimit|BatchHost)="
-)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobKey:
@@ -67,7 +38,7 @@ class JobKey:
 
     Attributes:
         user: Not compared: Slurm prints "nobody" while the name service is away.
-        name: Holds the session's random mark.
+        name: Holds the session's random id.
     """
 
     job_id: int
@@ -152,125 +123,21 @@ class JobEnd:
         return self.state is JobState.FAILED and killed == SIGKILL
 
 
-def parse_squeue(text: str, mark: str) -> list[JobRecord]:
-    """Return the jobs in the output of squeue.
-
-    Args:
-        text: Lines of `RECORDS`; others are skipped.
-        mark: Separates the fields.
-
-    Source:
-        squeue(1), --Format, Slurm 22.05 to 25.11.
-    """
-    return [
-        JobRecord(
-            key=JobKey(job_id=int(row[0]), user=row[1], name=row[8]),
-            state=parse_state(row[2]),
-            node=_known(row[3]),
-            starts_at=_known(row[4]),
-            ends_at=_known(row[5]),
-            left_s=parse_time_left(row[6]),
-            n_restarts=int(row[7]),
-            comment=_known(row[9]),
-            reason=row[10],
-        )
-        for row in RECORDS.rows(text, mark)
-        if row[0].isdecimal() and row[7].isdecimal()
-    ]
-
-
-def parse_waiting(text: str, mark: str) -> tuple[WaitingJob, ...]:
-    """Return the pending jobs in the output of squeue.
-
-    Args:
-        text: Lines of `REASONS`; others are skipped.
-        mark: Prefix of the lines that Slurm itself wrote.
-
-    Source:
-        squeue(1), --format, Slurm 22.05 to 25.11.
-    """
-    return tuple(WaitingJob(user=user, reason=reason) for user, reason in REASONS.rows(text, mark))
-
-
-def parse_sacct(text: str, mark: str) -> dict[JobKey, JobEnd]:
-    """Return the last known state of each job in the output of sacct.
-
-    Jobs that accounting believes to be waiting or running are included.
-
-    Args:
-        text: Lines of `ENDS`; others are skipped.
-        mark: Separates the fields.
-
-    Source:
-        sacct(1), --parsable2 and --delimiter, Slurm 22.05 to 25.11.
-    """
-    ends = {}
-    for fields in ENDS.rows(text, mark):
-        if not fields[0].isdecimal():
-            continue
-        exit_code, signal = _parse_exit_code(fields[3])
-        key = JobKey(job_id=int(fields[0]), user=fields[1], name=fields[6])
-        ends[key] = JobEnd(
-            state=parse_state(fields[2]),
-            exit_code=exit_code,
-            signal=signal,
-            # sacct's text for a job without a node.
-            node=_known(fields[4].removeprefix("None assigned")),
-            reason=fields[7],
-            cancelled_by_uid=parse_cancelled_by(fields[2]),
-            time_limit_s=parse_time_left(fields[5]),
-        )
-    return ends
-
-
-def parse_scontrol_job(text: str) -> dict[JobKey, JobEnd]:
-    """Return the job in the output of "scontrol --oneliner show job".
-
-    Args:
-        text: One line of NAME=value; a job name with spaces is read whole.
-
-    Returns:
-        The job with its state; empty if the text holds no job.
-
-    Source:
-        scontrol(1), show job, Slurm 22.05 to 25.11.
-    """
-    ends = {}
-    for line in text.splitlines():
-        parts = _SCONTROL_FIELD.split(line)
-        # A later field of the same name would come from free text such as Comment.
-        fields: dict[str, str] = {}
-        for name, value in zip(parts[1::2], parts[2::2], strict=True):
-            fields.setdefault(name, value)
-        if not fields.get("JobId", "").split(" ", 1)[0].isdecimal():
-            continue
-        first_words = {name: (value.split() or [""])[0] for name, value in fields.items()}
-        exit_code, signal = _parse_exit_code(first_words.get("ExitCode", ""))
-        key = JobKey(
-            job_id=int(first_words["JobId"]),
-            user=first_words.get("UserId", "").partition("(")[0],
-            name=fields.get("JobName", "").strip(),
-        )
-        ends[key] = JobEnd(
-            state=parse_state(first_words.get("JobState", "")),
-            exit_code=exit_code,
-            signal=signal,
-            node=_known(first_words.get("BatchHost", "")),
-            reason=first_words.get("Reason", ""),
-            time_limit_s=parse_time_left(first_words.get("TimeLimit", "")),
-        )
-    return ends
-
-
 def match_job(key: JobKey, records: Iterable[JobRecord]) -> JobRecord | None:
     """Return the record of this very job, or None if only another job has its id."""
     return next((record for record in records if record.key == key), None)
 
 
-def _parse_exit_code(text: str) -> tuple[int | None, int]:
+def parse_exit_code(text: str) -> tuple[int | None, int]:
+    """Return exit status and signal in Slurm's "7:0"; the status is None if it is not known.
+
+    Source:
+        sacct(1) and scontrol(1), ExitCode, Slurm 22.05 to 25.11.
+    """
     code, _, signal = text.partition(":")
     return (int(code) if code.isdecimal() else None, int(signal) if signal.isdecimal() else 0)
 
 
-def _known(text: str) -> str:
+def known_text(text: str) -> str:
+    """Return a field of Slurm's output; empty for Slurm's words for "not known"."""
     return "" if text.strip() in {"n/a", "N/A", "(null)", "None", "Unknown"} else text.strip()

@@ -38,10 +38,10 @@ from spawner.session.session_end import JobEndedError, SessionEnd
 from spawner.session.spawn_error import StartFailedError
 from spawner.slurm.associations import AssociationLimits
 from spawner.slurm.catalog import Catalog
-from spawner.slurm.cluster_jobs import ClusterJob, parse_cluster_jobs
 from spawner.slurm.jobs import JobEnd, JobKey, JobRecord
-from spawner.slurm.reservations import Reservation
-from spawner.slurm.usage import Allocation
+from spawner.slurm.sacct import Allocation
+from spawner.slurm.scontrol import Reservation
+from spawner.slurm.squeue import ClusterJob, parse_cluster_jobs
 from spawner.space import Space
 
 SERVER = """
@@ -76,11 +76,7 @@ class Cluster:
     def forecasts(self) -> Any:
         return SimpleNamespace(accuracy=Accuracy(**self.accuracy) if self.accuracy else None)
 
-    @property
-    def jobs(self) -> Any:
-        return SimpleNamespace(read=self._read_jobs)
-
-    async def _read_jobs(self, *, patience_s: float) -> tuple[ClusterJob, ...] | None:
+    async def read_jobs(self, *, patience_s: float) -> tuple[ClusterJob, ...] | None:
         if self.slurm_is_down:
             raise SlurmUnavailableError("Slurm does not answer.")
         return parse_cluster_jobs(self.squeue)
@@ -239,7 +235,7 @@ async def take_options(spawner: StandInSpawner, user_options: dict[str, Any]) ->
     except PortalError as error:
         raise StartFailedError(error) from error
     spawner.session = Session(
-        mark="0",
+        session_id="0",
         user=spawner.user.name,
         n_gpus=request.resources.n_gpus,
         walltime_s=request.walltime_s,

@@ -33,7 +33,7 @@ def ask(checks: dict[str, Any]) -> dict[str, Any]:
     """Have the launcher look as the user, as the hub does."""
     done = subprocess.run(
         ["sudo", "-n", "-u", ACCOUNT, "sudo", "-n", "-H", "-u", USER, LAUNCHER],
-        input=json.dumps({"verb": "preflight", "checks": checks}),
+        input=json.dumps({"verb": "storage_checks", "checks": checks}),
         capture_output=True,
         text=True,
         timeout=20,
@@ -110,7 +110,7 @@ def test_shared_storage_that_hangs_is_not_waited_for_and_nothing_of_the_check_st
 
         assert found == {"shared": {"fault": "no-answer"}}
         assert time.monotonic() - before < 4
-        left = subprocess.run(["pgrep", "-u", USER, "-f", "dsportal-preflight"], check=False)
+        left = subprocess.run(["pgrep", "-u", USER, "-f", "dsportal-storage-checks"], check=False)
         assert left.returncode == 1, "a killed check is gone"
 
 

@@ -131,7 +131,7 @@ class HubInProcess:
         user.db.add(row)
         user.db.flush()
         spawner.server = Server(orm_server=row)
-        spawner.session = Session(mark="0123456789abcdef", user=name, partition=partition)
+        spawner.session = Session(session_id="0123456789abcdef", user=name, partition=partition)
         user.db.commit()
         assert spawner.ready
         return spawner

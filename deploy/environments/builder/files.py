@@ -58,7 +58,7 @@ def launcher_programs(plan: Plan) -> dict[str, Path]:
     return {
         "launcher.py": launcher,
         "extend_time_limit.py": launcher.with_name("dsportal-extender"),
-        "preflight.py": launcher.with_name("dsportal-preflight"),
+        "storage_checks.py": launcher.with_name("dsportal-storage-checks"),
         "storage.py": launcher.with_name("dsportal-storage"),
     }
 

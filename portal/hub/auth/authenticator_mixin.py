@@ -23,7 +23,7 @@ from portal.hub.auth.client_address import client_address, parse_networks
 from portal.hub.auth.credentials import Credentials, LoginError, refuse_name
 from portal.hub.auth.known_browsers import read_browser, remember_browser
 from portal.hub.auth.login_queue import LONGEST_WAIT_S, LoginQueue, LoginQueueFullError
-from portal.hub.auth.login_throttle import LoginAttempt, LoginThrottle, Outcome
+from portal.hub.auth.login_throttle import CheckResult, LoginAttempt, LoginThrottle
 from portal.hub.auth.unix_accounts import read_account
 from portal.hub.settings.hub import HubSettings
 
@@ -196,12 +196,12 @@ class AuthenticatorMixin(Authenticator):
                 attempt.address,
                 waited_s,
             )
-        outcome = Outcome.WRONG
+        outcome = CheckResult.WRONG
         try:
             user = await ask()
-            outcome = Outcome.WRONG if user is None else Outcome.RIGHT
+            outcome = CheckResult.WRONG if user is None else CheckResult.RIGHT
         except LoginError:
-            outcome = Outcome.UNKNOWN
+            outcome = CheckResult.UNKNOWN
             raise
         finally:
             self._login_queue.finish(attempt, outcome)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from portal.hub.auth.login_throttle import LoginAttempt, LoginThrottle, Outcome
+from portal.hub.auth.login_throttle import CheckResult, LoginAttempt, LoginThrottle
 
 LONGEST_WAIT_S = 60.0
 
@@ -44,7 +44,7 @@ class LoginQueue:
         finally:
             end.cancel()
 
-    def finish(self, attempt: LoginAttempt, outcome: Outcome) -> None:
+    def finish(self, attempt: LoginAttempt, outcome: CheckResult) -> None:
         """Record the outcome of a check that `wait` allowed, and start the next ones."""
         self.throttle.finish(attempt, outcome)
         self._start_next()
@@ -74,4 +74,4 @@ class LoginQueue:
             self.throttle.leave(attempt)
         else:
             # Its turn came just as the request was cancelled.
-            self.finish(attempt, Outcome.UNKNOWN)
+            self.finish(attempt, CheckResult.UNKNOWN)

@@ -55,7 +55,7 @@ PER_NAME = Throttle(n_free=5, step_s=0.3, longest_s=10, forget_one_s=60, most_wa
 PER_ADDRESS = Throttle(n_free=200, step_s=0.05, longest_s=2, forget_one_s=10, most_waiting=300)
 
 
-class Outcome(Enum):
+class CheckResult(Enum):
     """Result of checking a password."""
 
     RIGHT = "right"
@@ -169,25 +169,25 @@ class LoginThrottle:
         due_s = min(map(self._due_s, self._waiting), default=float("inf"))
         return None if due_s == float("inf") else max(0.0, due_s - self._clock())
 
-    def finish(self, attempt: LoginAttempt, outcome: Outcome) -> None:
+    def finish(self, attempt: LoginAttempt, outcome: CheckResult) -> None:
         """Record the outcome of a check.
 
         The right password forgives the wrong ones before it, of the same name and address; an
         unknown outcome counts for nothing.
         """
         now_s = self._clock()
-        n_forgiven = self._n_wrong(attempt.pair) if outcome is Outcome.RIGHT else 0
+        n_forgiven = self._n_wrong(attempt.pair) if outcome is CheckResult.RIGHT else 0
         for key, pace in attempt.throttles.items():
             tally = self._tally(key, pace, now_s)
             tally.n_checking = max(0, tally.n_checking - 1)
             tally.n_wrong = max(0, tally.n_wrong - n_forgiven)
             # That queue is this browser's alone, so every wrong password in it came from there.
-            if outcome is Outcome.RIGHT and attempt.browser:
+            if outcome is CheckResult.RIGHT and attempt.browser:
                 tally.n_wrong = 0
-        if outcome is Outcome.WRONG:
+        if outcome is CheckResult.WRONG:
             for key, pace in {**attempt.throttles, attempt.pair: PER_NAME}.items():
                 self._tally(key, pace, now_s).count(now_s)
-        elif outcome is Outcome.RIGHT:
+        elif outcome is CheckResult.RIGHT:
             self._tallies.pop(attempt.pair, None)
         self._forget_old(now_s)
 

@@ -20,7 +20,7 @@ from spawner.options.limits import Limits
 from spawner.options.option_table import OPTIONS, plain_options
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.gres import SHARD, GpuCount
-from spawner.slurm.reservations import Reservation
+from spawner.slurm.scontrol import Reservation
 
 # A short look, half a day's work, the guide's eight hours, a day, and longer trainings.
 _PRESET_HOURS = (1, 2, 4, 8, 12, 24, 48, 72, 120, 168)

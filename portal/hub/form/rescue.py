@@ -7,7 +7,7 @@ from typing import Any
 
 from dsportal.amounts import format_duration
 from portal.hub.formatting import format_cores, format_memory
-from spawner.settings.tables import RescueSettings
+from spawner.settings.rescue import RescueSettings
 from spawner.settings.traits import read_traits
 
 

@@ -22,8 +22,8 @@ from spawner.options.job_options import JobOptions
 from spawner.options.limits import Limits
 from spawner.options.request import resources_per_gpu
 from spawner.slurm.catalog import Catalog
-from spawner.slurm.reservations import Reservation
 from spawner.slurm.resources import ResourcesPerGpu
+from spawner.slurm.scontrol import Reservation
 
 # The form is waiting; without an answer no reservation is ruled out.
 _RESERVATIONS_WAIT_S = 1.0

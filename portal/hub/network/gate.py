@@ -13,7 +13,7 @@ from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine
 
 from dsportal.amounts import format_wait
 from portal.hub.network.rate_limiter import OpenRequest, RateLimit, RateLimiter
-from portal.hub.network.visitors import Kind, Visitor, Visitors
+from portal.hub.network.senders import Kind, Sender, Senders
 from portal.hub.settings.traffic import TrafficSettings
 
 # A page comes with several files, which cost the hub little.
@@ -68,7 +68,7 @@ class _Refused:
 
 
 class Gate:
-    """Admits requests within each visitor's allowance.
+    """Admits requests within each sender's allowance.
 
     Args:
         settings: Settings of the hub's Tornado application.
@@ -84,11 +84,11 @@ class Gate:
     ) -> None:
         self._log: logging.Logger = settings["log"]
         self._base_url = str(settings["hub"].base_url)
-        self._visitors = Visitors(settings, guarding.request_address, clock)
+        self._senders = Senders(settings, guarding.request_address, clock)
         self._traffic = RateLimiter(clock)
         self._allowances = rate_limits(guarding.traffic)
         self._clock = clock
-        self._refused: dict[Visitor, _Refused] = {}
+        self._refused: dict[Sender, _Refused] = {}
 
     def enter(
         self, start_line: RequestStartLine, headers: HTTPHeaders, connection: Any
@@ -100,48 +100,48 @@ class Gate:
         cost = request_cost(start_line.path, self._base_url)
         if cost == 0:
             return None
-        visitor = self._visitors.of(start_line, headers, connection)
-        allowance = self._allowances.get(visitor.kind)
+        sender = self._senders.of(start_line, headers, connection)
+        allowance = self._allowances.get(sender.kind)
         if allowance is None:
             return None
         # Sign-ins count apart: session servers name themselves in the body only, so they count by
         # node. One user of a node who hammers must not keep the others there out of their sessions.
         purpose = "sign-in" if start_line.path == f"{self._base_url}{SIGN_IN}" else "any"
-        key = f"{visitor.kind.value} {visitor.name} {purpose}"
+        key = f"{sender.kind.value} {sender.name} {purpose}"
         entered = self._traffic.enter(key, allowance, cost=cost)
         if isinstance(entered, OpenRequest):
-            is_stranger = visitor.kind is Kind.ADDRESS
-            return Admission(request=entered, stranger=visitor.name if is_stranger else "")
-        self._note(visitor)
-        return _refusal(visitor, entered)
+            is_stranger = sender.kind is Kind.ADDRESS
+            return Admission(request=entered, stranger=sender.name if is_stranger else "")
+        self._note(sender)
+        return _refusal(sender, entered)
 
     def is_rest(self, path: str) -> bool:
         """Return whether a request is for the hub's REST API, whose errors are JSON."""
         return path.startswith(f"{self._base_url}api/")
 
-    def _note(self, visitor: Visitor) -> None:
+    def _note(self, sender: Sender) -> None:
         # One line a minute: a log that fills up would be another way to harm others.
         now_s = self._clock()
-        refused = self._refused.get(visitor)
+        refused = self._refused.get(sender)
         if refused is None:
             # At worst some are logged again sooner; a flood of addresses cannot fill memory.
             if len(self._refused) >= MOST_LOGGED:
                 self._refused.clear()
             # As if the last line were a minute old, so that the first refusal is logged.
-            refused = self._refused[visitor] = _Refused(now_s - LOG_EVERY_S)
+            refused = self._refused[sender] = _Refused(now_s - LOG_EVERY_S)
         refused.n += 1
         if now_s - refused.since_s >= LOG_EVERY_S:
             self._log.warning(
                 "429 to the %s %s: too many requests, %d refused since the last such line",
-                visitor.kind.value,
-                visitor.name,
+                sender.kind.value,
+                sender.name,
                 refused.n,
             )
-            self._refused[visitor] = _Refused(now_s)
+            self._refused[sender] = _Refused(now_s)
 
 
 def rate_limits(traffic: TrafficSettings) -> dict[Kind, RateLimit]:
-    """Return the allowance of each kind of visitor; the site's own services have none."""
+    """Return the allowance of each kind of sender; the site's own services have none."""
     return {
         Kind.USER: RateLimit(
             per_s=traffic.user_requests_per_s,
@@ -171,9 +171,9 @@ def request_cost(path: str, base_url: str) -> float:
     return FILE_COST if path.startswith(tuple(f"{base_url}{name}" for name in folders)) else 1.0
 
 
-def _refusal(visitor: Visitor, wait_s: float) -> Refusal:
+def _refusal(sender: Sender, wait_s: float) -> Refusal:
     retry_after_s = max(1, math.ceil(wait_s))
-    whose = "You" if visitor.kind is Kind.USER else "Your address"
+    whose = "You" if sender.kind is Kind.USER else "Your address"
     return Refusal(
         text=f"{whose} sent more requests than the portal serves for one user, so this one was"
         f" refused. Try again in {format_wait(retry_after_s)}, and make programs wait between"

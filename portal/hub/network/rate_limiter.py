@@ -1,4 +1,4 @@
-"""Rate limits: a token bucket and a count of open requests for each visitor."""
+"""Rate limits: a token bucket and a count of open requests for each sender."""
 
 from __future__ import annotations
 

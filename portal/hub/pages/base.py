@@ -13,7 +13,7 @@ from tornado.web import StaticFileHandler
 
 from portal.hub.network.refusals import refuse_nul
 from portal.hub.settings.hub import HubSettings
-from spawner.settings.tables import SiteSettings
+from spawner.settings.site import SiteSettings
 
 HUB_DIR = Path(__file__).parents[1]
 TEMPLATES_DIR = HUB_DIR / "templates"

@@ -41,7 +41,7 @@ class ClusterHandler(BaseHandler):
             problem = error.message
         jobs, jobs_problem = None, ""
         try:
-            jobs = await spawner.cluster.jobs.read(patience_s=_PATIENCE_S)
+            jobs = await spawner.cluster.read_jobs(patience_s=_PATIENCE_S)
         except PortalError as error:
             jobs_problem = error.message
         return describe_cluster(

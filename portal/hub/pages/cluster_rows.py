@@ -15,11 +15,11 @@ from dsportal.diagnosis.messages import JOB, SESSION
 from dsportal.slurm.states import Phase
 from portal.hub.formatting import format_gpus, format_memory
 from portal.hub.pages.time_tags import render_time
-from spawner.session.start_status import slurm_time_s
+from spawner.session.queue_status import slurm_time_s
 from spawner.slurm.catalog import Catalog
-from spawner.slurm.cluster_jobs import ClusterJob
 from spawner.slurm.gres import SHARD, UNTYPED, GpuCount
 from spawner.slurm.nodes import Node
+from spawner.slurm.squeue import ClusterJob
 
 # A page of a thousand rows helps nobody.
 MOST_NODES = 100

@@ -19,9 +19,9 @@ from portal.hub.pages.cluster_rows import (
 )
 from spawner.forecast.accuracy import Accuracy
 from spawner.slurm.catalog import Catalog
-from spawner.slurm.cluster_jobs import ClusterJob
 from spawner.slurm.gres import SHARD, UNTYPED, GpuCount
 from spawner.slurm.nodes import Node
+from spawner.slurm.squeue import ClusterJob
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from portal.hub.formatting import format_day, format_gpu_hours
 from portal.hub.pages.past_sessions import PastSession, list_past_sessions
-from spawner.slurm.usage import Allocation, gpu_hours
+from spawner.slurm.sacct import Allocation, gpu_hours
 
 N_DAYS = 14
 _DAY = timedelta(days=1)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dsportal.amounts import format_age
 from dsportal.slurm.states import JobState, Phase
 from portal.hub.formatting import format_gpus
-from spawner.slurm.usage import Allocation
+from spawner.slurm.sacct import Allocation
 
 _MOST_SESSIONS = 10
 

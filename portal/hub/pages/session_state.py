@@ -15,15 +15,15 @@ from portal.hub.pages.suspension import describe_suspension, is_suspended
 from portal.hub.pages.time_tags import render_fact, render_time
 from spawner.options.request import describe_gpus
 from spawner.session.progress import Progress
+from spawner.session.queue_status import EXPECTED_START, QUEUE_PLACE, slurm_time_s
 from spawner.session.session import Session
-from spawner.session.start_status import EXPECTED_START, QUEUE_PLACE, slurm_time_s
 from spawner.slurm.jobs import JobRecord
 
 QUEUE_FACTS = (EXPECTED_START, QUEUE_PLACE)
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class StateFact:
     """A label, a value and small print, as text or HTML.
 
     Attributes:
@@ -56,7 +56,7 @@ class SessionView:
     state: str
     tone: str
     sentence: str
-    facts: tuple[Fact, ...] = ()
+    facts: tuple[StateFact, ...] = ()
     is_changing: bool = False
     is_queued: bool = False
     has_failed: bool = False
@@ -112,7 +112,7 @@ def describe_session(spawner: Any, now: datetime | None = None) -> SessionView:
     )
 
 
-def _describe_start(spawner: Any, facts: tuple[Fact, ...], now: datetime) -> SessionView:
+def _describe_start(spawner: Any, facts: tuple[StateFact, ...], now: datetime) -> SessionView:
     progress: Progress = spawner.start_progress
     # Not progress.log: to look at the home page is not to have the waiting page open.
     last = progress.last
@@ -120,7 +120,7 @@ def _describe_start(spawner: Any, facts: tuple[Fact, ...], now: datetime) -> Ses
     sentence = last.message if is_queued and last is not None else progress.line
     # What the waiting page shows of the queue; the rest is in `facts`.
     queue = tuple(
-        Fact(fact.name, render_fact(fact, now))
+        StateFact(fact.name, render_fact(fact, now))
         for fact in progress.facts
         if fact.name in QUEUE_FACTS
     )
@@ -167,25 +167,25 @@ def describe_request(spawner: Any) -> str:
     return f"{gpus} for {format_duration(session.walltime_s)}"
 
 
-def _facts(spawner: Any, now: datetime) -> tuple[Fact, ...]:
+def _facts(spawner: Any, now: datetime) -> tuple[StateFact, ...]:
     session: Session | None = spawner.session
     if session is None:
         return ()
     detail = "simulated" if spawner.simulated_gpus else ""
-    facts = [Fact("GPUs", str(session.n_gpus), detail)]
+    facts = [StateFact("GPUs", str(session.n_gpus), detail)]
     record: JobRecord | None = spawner.job_record
     if record is not None and record.state.phase is Phase.RUNNING:
-        facts.append(Fact("Node", record.node))
+        facts.append(StateFact("Node", record.node))
         facts.extend(_time_left(spawner, record, now))
     if session.job_id:
-        facts.append(Fact("Slurm job", str(session.job_id)))
+        facts.append(StateFact("Slurm job", str(session.job_id)))
     return tuple(facts)
 
 
-def _time_left(spawner: Any, record: JobRecord, now: datetime) -> list[Fact]:
+def _time_left(spawner: Any, record: JobRecord, now: datetime) -> list[StateFact]:
     left_s: int | None = spawner.left_s
     if left_s is None:
         return []
     ends_at = slurm_time_s(record.ends_at)
     until = Markup("until {}").format(render_time(ends_at, now)) if ends_at else ""
-    return [Fact("Time left", format_time_left(left_s), until, left_s)]
+    return [StateFact("Time left", format_time_left(left_s), until, left_s)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dsportal.amounts import MIB_PER_GIB
+from spawner.settings.choices import check_slurm_names
 from spawner.settings.schema import setting
-from spawner.settings.tables import check_slurm_names
 
 
 @dataclass(frozen=True, kw_only=True)

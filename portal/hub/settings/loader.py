@@ -29,14 +29,12 @@ from portal.settings.session_tables import SessionTables
 from portal.settings.tools import ToolSettings
 from spawner.client.preflight import Preflight
 from spawner.errors import SettingsError
+from spawner.options.traits import WITH_TRAITS
+from spawner.settings.choices import ChoiceSettings
+from spawner.settings.extension import ExtensionSettings
+from spawner.settings.forecast import ForecastSettings
 from spawner.settings.schema import closest, kinds_of, read_named, read_table
-from spawner.settings.tables import (
-    WITH_TRAITS,
-    ChoiceSettings,
-    ExtensionSettings,
-    ForecastSettings,
-    SlurmSettings,
-)
+from spawner.settings.slurm import SlurmSettings
 from spawner.settings.traits import trait_values
 from spawner.slurm.names import is_name
 

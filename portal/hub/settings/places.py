@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from portal.hub.settings.preflight import PreflightSettings
-from portal.settings.session import StorageSettings
+from portal.settings.storage import StorageSettings
 from portal.settings.validators import check_folder
 from spawner.client.preflight import OnFailure, SharedStorage
 from spawner.client.storage import MOST_FOLDERS

@@ -7,8 +7,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from spawner.client.preflight import OnFailure, Preflight
+from spawner.settings.rescue import RescueSettings
 from spawner.settings.schema import setting
-from spawner.settings.tables import RescueSettings
 
 # Only for its defaults, so that each stands in one place.
 _CHECKS = Preflight()

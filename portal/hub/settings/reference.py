@@ -14,9 +14,8 @@ from portal.hub.settings.limits import LimitSettings, PartitionSettings
 from portal.hub.settings.loader import TABLES
 from portal.hub.settings.places import PlaceSettings
 from portal.settings.tools import ToolSettings
-from spawner.options.traits import COMPOSED, SiteTraits
+from spawner.options.traits import COMPOSED, WITH_TRAITS, SiteTraits
 from spawner.settings.schema import default_of, kind_name, kinds_of, rule_of
-from spawner.settings.tables import WITH_TRAITS
 from spawner.settings.traits import traits_of
 
 # Tables of which a site may have any number, under names of its own.

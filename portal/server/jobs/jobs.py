@@ -97,38 +97,38 @@ def is_job_id(text: str) -> bool:
 
 
 def parse_queue(
-    text: str, mark: str, gpus: Mapping[str, tuple[int, str]] | None = None
+    text: str, nonce: str, gpus: Mapping[str, tuple[int, str]] | None = None
 ) -> list[SlurmJob]:
     """Return the queued and running jobs in the output of squeue.
 
     Args:
         text: Lines of `QUEUED`; others are skipped.
-        mark: Prefix of the lines that Slurm itself wrote.
+        nonce: Prefix of the lines that Slurm itself wrote.
         gpus: From `parse_gpus`: squeue knows those of each node alone.
     """
     jobs = []
-    for fields in QUEUED.rows(text, mark):
+    for fields in QUEUED.rows(text, nonce):
         held = (gpus or {}).get(fields[0]) or _gpus_of_nodes(fields)
         reason = _why_it_waits(fields, n_gpus=held[0])
         jobs.append(_job(fields, is_over=False, reason=reason, gpus=held))
     return jobs
 
 
-def parse_gpus(text: str, mark: str) -> dict[str, tuple[int, str]]:
+def parse_gpus(text: str, nonce: str) -> dict[str, tuple[int, str]]:
     """Return number and type of the GPUs of each job that has some, by its id.
 
-    `text` has lines of `ENDED`, also of jobs that wait or run; `mark` separates the fields.
+    `text` has lines of `ENDED`, also of jobs that wait or run; `nonce` separates the fields.
     """
-    found = {fields[0]: _gpus(fields[7]) for fields in ENDED.rows(text, mark)}
+    found = {fields[0]: _gpus(fields[7]) for fields in ENDED.rows(text, nonce)}
     return {job_id: gpus for job_id, gpus in found.items() if gpus[0]}
 
 
-def parse_accounting(text: str, mark: str, *, user_uid: int | None = None) -> list[SlurmJob]:
+def parse_accounting(text: str, nonce: str, *, user_uid: int | None = None) -> list[SlurmJob]:
     """Return the ended jobs in the output of sacct, newest first.
 
     Args:
         text: Lines of `ENDED`; others are skipped.
-        mark: Separates the fields.
+        nonce: Separates the fields.
         user_uid: The user's uid, to tell whose cancellation it was.
     """
     jobs = [
@@ -138,7 +138,7 @@ def parse_accounting(text: str, mark: str, *, user_uid: int | None = None) -> li
             reason=_why_it_ended(fields, user_uid),
             gpus=_gpus(fields[7]),
         )
-        for fields in ENDED.rows(text, mark)
+        for fields in ENDED.rows(text, nonce)
         if fields[1] not in _NOT_OVER
     ]
     # sacct prints the oldest first.

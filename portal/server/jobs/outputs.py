@@ -65,12 +65,12 @@ class OutputPaths:
         return self._paths
 
 
-def likely_paths(text: str, mark: str, job_id: str, home: Path, user: str) -> Iterator[Path]:
+def likely_paths(text: str, nonce: str, job_id: str, home: Path, user: str) -> Iterator[Path]:
     """Yield where an ended job may have written, the likeliest first.
 
     Args:
         text: Lines of `SUBMITTED`; others are skipped.
-        mark: Separates the fields.
+        nonce: Separates the fields.
         job_id: Whose line counts.
         home: The user's, which has the folder of runs.
         user: Stands for %u.
@@ -79,7 +79,7 @@ def likely_paths(text: str, mark: str, job_id: str, home: Path, user: str) -> It
         sbatch(1), --output and "filename pattern", Slurm 22.05: a job that names no file writes
         slurm-%j.out, a task of an array slurm-%A_%a.out, into the folder that it began in.
     """
-    for row_id, folder, line, name in SUBMITTED.rows(text, mark):
+    for row_id, folder, line, name in SUBMITTED.rows(text, nonce):
         if row_id != job_id:
             continue
         array, _, task = row_id.partition("_")

@@ -13,7 +13,7 @@ from pathlib import Path
 from dsportal.diagnosis import Situation, explain_rejection
 from dsportal.diagnosis.messages import JOB
 from dsportal.slurm.errors import PortalError
-from dsportal.slurm.listing import NO_SUCH_JOB, new_mark
+from dsportal.slurm.listing import NO_SUCH_JOB, new_nonce
 from portal.server.base.commands import VARIABLE as COMMANDS
 from portal.server.base.errors import JobError, NoSuchJobError
 from portal.server.base.output_file import Output, open_plain, read_piece
@@ -78,10 +78,10 @@ class JobQueue:
 
         If accounting does not respond, the ended jobs are missing.
         """
-        mark = new_mark()
-        ended = ("sacct", *ENDED.options(mark), "--starttime=now-1days", f"--uid={os.getuid()}")
+        nonce = new_nonce()
+        ended = ("sacct", *ENDED.options(nonce), "--starttime=now-1days", f"--uid={os.getuid()}")
         queued, accounted = await asyncio.gather(
-            query(("squeue", "--all", "--me", *QUEUED.options(mark)), timeout_s=TIMEOUT_S),
+            query(("squeue", "--all", "--me", *QUEUED.options(nonce)), timeout_s=TIMEOUT_S),
             query(ended, timeout_s=TIMEOUT_S),
             # Accounting may be down while the queue answers.
             return_exceptions=True,
@@ -89,13 +89,13 @@ class JobQueue:
         if isinstance(queued, BaseException):
             raise queued
         accounting = "" if isinstance(accounted, BaseException) else accounted.stdout
-        jobs = parse_queue(queued.stdout, mark, parse_gpus(accounting, mark))
+        jobs = parse_queue(queued.stdout, nonce, parse_gpus(accounting, nonce))
         self._look_for_outputs(jobs)
         if isinstance(accounted, BaseException):
             return jobs
         # A job that is just ending can be in both lists.
         known = {job.id for job in jobs}
-        ended_jobs = parse_accounting(accounted.stdout, mark, user_uid=os.getuid())
+        ended_jobs = parse_accounting(accounted.stdout, nonce, user_uid=os.getuid())
         over = [job for job in ended_jobs if job.id not in known and not job.is_session]
         return jobs + over[:_N_ENDED]
 
@@ -217,15 +217,15 @@ class JobQueue:
         return path
 
     async def _ask_accounting(self, job_id: str) -> Path | None:
-        mark = new_mark()
-        argv = ["sacct", *SUBMITTED.options(mark), f"--jobs={_without_tasks(job_id)}"]
+        nonce = new_nonce()
+        argv = ["sacct", *SUBMITTED.options(nonce), f"--jobs={_without_tasks(job_id)}"]
         try:
             done = await query(argv, timeout_s=TIMEOUT_S)
         except PortalError:
             # A site may have no accounting, or it may be down.
             return None
         user = pwd.getpwuid(os.getuid()).pw_name
-        paths = likely_paths(done.stdout, mark, job_id, self._home, user)
+        paths = likely_paths(done.stdout, nonce, job_id, self._home, user)
         return await asyncio.to_thread(existing_file, paths)
 
 

@@ -10,7 +10,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from dsportal.slurm.listing import Squeue, new_mark
+from dsportal.slurm.listing import Squeue, new_nonce
 from portal.server.base.errors import NoSuchRunError, RunError
 from portal.server.runs.folder import (
     MOST_LABEL_CHARACTERS,
@@ -191,18 +191,18 @@ def _target(record: RunRecord, listing: Listing) -> str:
 
 
 async def _ask_slurm() -> Listing | None:
-    mark = new_mark()
+    nonce = new_nonce()
     try:
         jobs, steps = await asyncio.gather(
-            query(("squeue", "--all", "--me", *_JOBS.options(mark)), timeout_s=TIMEOUT_S),
+            query(("squeue", "--all", "--me", *_JOBS.options(nonce)), timeout_s=TIMEOUT_S),
             query(
-                ("squeue", "--steps", f"--user={os.getuid()}", *_STEPS.options(mark)),
+                ("squeue", "--steps", f"--user={os.getuid()}", *_STEPS.options(nonce)),
                 timeout_s=TIMEOUT_S,
             ),
         )
     except SlurmError:
         return None
     return Listing(
-        jobs={job_id: rest for job_id, *rest in _JOBS.rows(jobs.stdout, mark)},
-        steps={name: step_id for step_id, name in _STEPS.rows(steps.stdout, mark)},
+        jobs={job_id: rest for job_id, *rest in _JOBS.rows(jobs.stdout, nonce)},
+        steps={name: step_id for step_id, name in _STEPS.rows(steps.stdout, nonce)},
     )

@@ -21,7 +21,7 @@ async def check_storage(slurm: Slurm, settings: Settings, user: str) -> list[Fin
     checks = preflight.request()
     if not checks:
         return [skipped("every check of [preflight] is off.")]
-    answer = await slurm.launcher.order(user, {"verb": "preflight", "checks": checks})
+    answer = await slurm.launcher.order(user, {"verb": "storage_checks", "checks": checks})
     findings = []
     for name, found in answer["checks"].items():
         if fault := str(found.get("fault", "")):

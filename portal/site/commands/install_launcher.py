@@ -26,7 +26,7 @@ EXTENDER = "dsportal-extender"
 PROGRAMS = {
     "launcher.py": LAUNCHER,
     "extend_time_limit.py": EXTENDER,
-    "preflight.py": "dsportal-preflight",
+    "storage_checks.py": "dsportal-storage-checks",
     "storage.py": "dsportal-storage",
 }
 VARIABLES = "slurm.env"

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 
-from dsportal.slurm.listing import new_mark
+from dsportal.slurm.listing import new_nonce
 from spawner.client.command import query
 from spawner.errors import SiteError
-from spawner.slurm.usage import (
+from spawner.slurm.sacct import (
     OWNED_ALLOCATIONS,
     Allocation,
     Owner,
@@ -91,15 +91,15 @@ def _read_moment(text: str, default: datetime) -> datetime:
 
 
 async def _read(since: datetime, until: datetime) -> list[tuple[Owner, Allocation]]:
-    mark = new_mark()
+    nonce = new_nonce()
     argv = (
         # --duplicates: a job that was requeued held its GPUs in each of its runs.
-        *("sacct", *OWNED_ALLOCATIONS.options(mark), "--duplicates", "--allusers"),
+        *("sacct", *OWNED_ALLOCATIONS.options(nonce), "--duplicates", "--allusers"),
         f"--starttime={since:%Y-%m-%dT%H:%M:%S}",
         # sacct takes whole seconds, and the last one counts, too.
         f"--endtime={until + timedelta(seconds=1):%Y-%m-%dT%H:%M:%S}",
     )
-    return parse_owned_allocations((await query(argv, timeout_s=TIMEOUT_S)).stdout, mark)
+    return parse_owned_allocations((await query(argv, timeout_s=TIMEOUT_S)).stdout, nonce)
 
 
 def sum_up(

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from deploy.one_machine.layout import ISILON_DIR
-from spawner.settings.tables import ResourceSettings
+from spawner.settings.resources import ResourceSettings
 from tests.lab.faults.fault import Fault, let_pass
 from tests.lab.faults.stage import Stage, jobs_of, output, run
 from tests.support import parts

@@ -8,7 +8,7 @@ import pytest
 
 from dsportal.diagnosis import explain_end, explain_rejection, explain_waiting
 from dsportal.slurm.states import parse_cancelled_by, parse_state
-from spawner.settings.tables import ResourceSettings
+from spawner.settings.resources import ResourceSettings
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.gres import SHARD, UNTYPED, GpuCount
 

@@ -16,7 +16,7 @@ from dsportal.launch.messages import explain_never, explain_rejection
 from dsportal.launch.outside import reach
 from dsportal.launch.partition import SINFO_FORMAT, PartitionLimits, explain_too_large, parse_limits
 from dsportal.launch.sbatch import JobRequest, job_environment, job_script, sbatch_argv
-from dsportal.slurm.listing import NO_SUCH_JOB, Sacct, Squeue, new_mark
+from dsportal.slurm.listing import NO_SUCH_JOB, Sacct, Squeue, new_nonce
 from dsportal.slurm.states import JobState as SlurmState
 from dsportal.slurm.states import Phase, parse_state
 
@@ -150,12 +150,12 @@ def job_state(job_id: int) -> JobState:
     Source:
         squeue(1), sacct(1), Slurm 22.05.
     """
-    mark = new_mark()
-    done = _slurm(["squeue", *QUEUED.options(mark), f"--jobs={job_id}", "--states=all"])
+    nonce = new_nonce()
+    done = _slurm(["squeue", *QUEUED.options(nonce), f"--jobs={job_id}", "--states=all"])
     # squeue fails for a job that it has forgotten: no reason to give up.
     if done is None or (done.returncode != 0 and NO_SUCH_JOB not in done.stderr):
         return JobState(state="UNKNOWN")
-    row = next(QUEUED.rows(done.stdout, mark), None)
+    row = next(QUEUED.rows(done.stdout, nonce), None)
     if row is None:
         return _state_in_accounting(job_id)
     state, nodes, reason = row
@@ -175,20 +175,20 @@ def cancel(job_id: int, *, kill: bool = False) -> None:
 
 def my_step_names() -> set[str] | None:
     """Return the names of the user's running steps, or None if Slurm did not answer."""
-    mark = new_mark()
-    done = _slurm(["squeue", *STEP_NAMES.options(mark), "--steps", f"--user={os.getuid()}"])
+    nonce = new_nonce()
+    done = _slurm(["squeue", *STEP_NAMES.options(nonce), "--steps", f"--user={os.getuid()}"])
     if done is None or done.returncode:
         return None
-    return {name for (name,) in STEP_NAMES.rows(done.stdout, mark)}
+    return {name for (name,) in STEP_NAMES.rows(done.stdout, nonce)}
 
 
 def step_names(job_id: int) -> set[str]:
     """Return the names of the running steps of one job; none if Slurm did not answer."""
-    mark = new_mark()
-    done = _slurm(["squeue", *STEP_NAMES.options(mark), "--steps", f"--jobs={job_id}"])
+    nonce = new_nonce()
+    done = _slurm(["squeue", *STEP_NAMES.options(nonce), "--steps", f"--jobs={job_id}"])
     if done is None or done.returncode:
         return set()
-    return {name for (name,) in STEP_NAMES.rows(done.stdout, mark)}
+    return {name for (name,) in STEP_NAMES.rows(done.stdout, nonce)}
 
 
 def mpi_plugins() -> frozenset[str] | None:
@@ -207,10 +207,10 @@ def mpi_plugins() -> frozenset[str] | None:
 
 
 def _state_in_accounting(job_id: int) -> JobState:
-    mark = new_mark()
-    done = _slurm(["sacct", *ENDED.options(mark), f"--jobs={job_id}"])
+    nonce = new_nonce()
+    done = _slurm(["sacct", *ENDED.options(nonce), f"--jobs={job_id}"])
     text = done.stdout if done is not None and done.returncode == 0 else ""
-    _, state = next(ENDED.rows(text, mark), ["", "GONE"])
+    _, state = next(ENDED.rows(text, nonce), ["", "GONE"])
     # sacct writes "CANCELLED by 1000".
     return JobState(state=state.partition(" ")[0])
 

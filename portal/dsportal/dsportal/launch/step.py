@@ -15,7 +15,7 @@ from pathlib import Path
 from dsportal.errors import StepError
 from dsportal.launch.mpi import mpi_option
 from dsportal.launch.outside import reach
-from dsportal.slurm.listing import Squeue, new_mark
+from dsportal.slurm.listing import Squeue, new_nonce
 from dsportal.task import exit_with_parent
 from dsportal.task.environment import step_environment
 from dsportal.task.interrupts import without_interrupts
@@ -191,9 +191,9 @@ class JobStep:
 
     def _step_ids(self) -> list[str]:
         job_id = self._environ.get("SLURM_JOB_ID") or self._environ["SLURM_JOBID"]
-        mark = new_mark()
-        listing = self._slurm("squeue", *_STEPS.options(mark), "--steps", f"--jobs={job_id}")
-        rows = _STEPS.rows(listing, mark)
+        nonce = new_nonce()
+        listing = self._slurm("squeue", *_STEPS.options(nonce), "--steps", f"--jobs={job_id}")
+        rows = _STEPS.rows(listing, nonce)
         return [step_id for step_id, name in rows if name == self._name]
 
     def _slurm(self, *argv: str) -> str:

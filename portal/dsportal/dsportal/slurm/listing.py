@@ -12,11 +12,11 @@ NO_SUCH_JOB = "Invalid job id"
 _MOST_IDS = 10_000
 
 
-def new_mark() -> str:
-    """Return a random mark that tells Slurm's own lines from text that users wrote into their jobs.
+def new_nonce() -> str:
+    """Return a random word that tells Slurm's own lines from texts of users in their jobs.
 
     Slurm prints a line break in a job's name or comment as it is, so a user could add a line
-    about somebody else's job; nobody knows the mark of an answer before it is printed.
+    about somebody else's job; nobody knows the nonce of an answer before it is printed.
     """
     # A letter first: squeue would take a digit for a part of the width before it.
     return f"m{secrets.token_hex(8)}"
@@ -44,19 +44,19 @@ class Squeue:
 
     @property
     def field_format(self) -> str:
-        """The fields as --format has them, without a mark, such as "%A|%j"."""
+        """The fields as --format has them, without a nonce, such as "%A|%j"."""
         return "|".join(f"%{letter}" for letter in self.fields)
 
-    def options(self, mark: str) -> tuple[str, ...]:
-        """Return the options for an answer that `rows` reads, with a `new_mark`."""
-        return ("--noheader", f"--format={mark}|{self.field_format}")
+    def options(self, nonce: str) -> tuple[str, ...]:
+        """Return the options for an answer that `rows` reads, with a `new_nonce`."""
+        return ("--noheader", f"--format={nonce}|{self.field_format}")
 
-    def rows(self, text: str, mark: str) -> Iterator[list[str]]:
+    def rows(self, text: str, nonce: str) -> Iterator[list[str]]:
         """Yield the fields of each job; lines that Slurm itself did not write are skipped."""
         # Not splitlines(), which would also split at characters that only users write.
         for line in text.split("\n"):
-            line_mark, *row = line.split("|", len(self.fields))
-            if line_mark == mark and len(row) == len(self.fields):
+            line_nonce, *row = line.split("|", len(self.fields))
+            if line_nonce == nonce and len(row) == len(self.fields):
                 yield row
 
 
@@ -73,16 +73,16 @@ class Sacct:
 
     fields: tuple[str, ...]
 
-    def options(self, mark: str) -> tuple[str, ...]:
-        """Return the options for an answer that `rows` reads, with a `new_mark`."""
+    def options(self, nonce: str) -> tuple[str, ...]:
+        """Return the options for an answer that `rows` reads, with a `new_nonce`."""
         # --allocations: without the steps, which end in states of their own.
-        printed = ("--noheader", "--allocations", "--parsable2", f"--delimiter={mark}")
+        printed = ("--noheader", "--allocations", "--parsable2", f"--delimiter={nonce}")
         return (*printed, f"--format={','.join(self.fields)}")
 
-    def rows(self, text: str, mark: str) -> Iterator[list[str]]:
+    def rows(self, text: str, nonce: str) -> Iterator[list[str]]:
         """Yield the fields of each job; lines that Slurm itself did not write are skipped."""
         for line in text.split("\n"):
-            row = line.split(mark, len(self.fields) - 1)
+            row = line.split(nonce, len(self.fields) - 1)
             if len(row) == len(self.fields) and row[0][:1].isdecimal():
                 yield row
 
@@ -96,6 +96,6 @@ class LongSqueue(Sacct):
         nothing, and the text after it is printed behind the field.
     """
 
-    def options(self, mark: str) -> tuple[str, ...]:
-        """Return the options for an answer that `rows` reads, with a `new_mark`."""
-        return ("--noheader", "--Format=" + f":0{mark},".join(self.fields) + ":0")
+    def options(self, nonce: str) -> tuple[str, ...]:
+        """Return the options for an answer that `rows` reads, with a `new_nonce`."""
+        return ("--noheader", "--Format=" + f":0{nonce},".join(self.fields) + ":0")

@@ -34,7 +34,7 @@ from dsportal.task.mlflow_tags import name_run
 from dsportal.task.placement import Placement, read_placement
 from dsportal.task.plan import Failure, Plan
 from dsportal.worker import progress
-from dsportal.worker.preflight import check_nodes
+from dsportal.worker.node_checks import check_nodes
 
 
 def main(argv: list[str]) -> int:
@@ -119,7 +119,7 @@ def _prepare(folder: RunFolder, plan: Plan, placement: Placement) -> progress.Re
     builtins.input = _no_keyboard
     # One rank for each node is enough, and a single node needs no network.
     if placement.local_rank == 0 and placement.cross_size > 1:
-        client = StoreClient(address, "preflight")
+        client = StoreClient(address, "node_checks")
         check_nodes(client, placement, own_address, find_interface(own_address))
     _enter(plan.working_dir, placement.node)
     sys.path[:] = plan.module_paths

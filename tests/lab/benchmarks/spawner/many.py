@@ -50,8 +50,8 @@ _FILL = """\
 import secrets, sys
 from datetime import datetime, timezone
 from jupyterhub import orm
-from spawner.settings.tables import ResourceSettings
-from spawner.slurm.jobs import RECORDS
+from spawner.settings.resources import ResourceSettings
+from spawner.slurm.squeue import RECORDS
 from spawner.session.session import Session, job_comment, identify_hub
 from spawner.slurm.resources import ResourcesPerGpu
 url, secret_path, address, port, n_sessions, tokens_path = sys.argv[1:]

@@ -47,7 +47,7 @@ from portal.hub.settings.loader import load_settings
 from portal.settings.s3 import S3Settings
 from portal.site.checks.workplace_findings import read_left_out
 from spawner import __version__
-from spawner.settings.tables import SiteSettings
+from spawner.settings.site import SiteSettings
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dsportal.slurm.listing import LongSqueue, Sacct, Squeue, job_options, new_mark
+from dsportal.slurm.listing import LongSqueue, Sacct, Squeue, job_options, new_nonce
 from spawner.programs import extend_time_limit, launcher
 
 NAMES = Squeue("ATj")
@@ -30,17 +30,17 @@ def test_fields_by_their_long_names_are_printed_whole_with_the_mark_between_them
 
     assert named.options("m") == ("--noheader", "--Format=JobID:0m,RestartCnt:0m,Name:0")
     assert list(named.rows("42m1ma | bm\n", "m")) == [["42", "1", "a | bm"]]
-    assert not new_mark()[0].isdecimal(), "it would be a part of the width"
+    assert not new_nonce()[0].isdecimal(), "it would be a part of the width"
 
 
 @pytest.mark.parametrize("line_break", ["\n", "\r\n", "\r", "\x0b", "\x85", "\u2028"])
 def test_a_name_with_a_line_break_adds_no_job(line_break: str) -> None:
-    mark, guess = new_mark(), new_mark()
-    squeue = f"{mark}|42|RUNNING|x{line_break}{guess}|43|RUNNING|forged\n"
-    sacct = f"42{mark}FAILED{mark}x{line_break}43{guess}FAILED{guess}forged\n"
+    nonce, guess = new_nonce(), new_nonce()
+    squeue = f"{nonce}|42|RUNNING|x{line_break}{guess}|43|RUNNING|forged\n"
+    sacct = f"42{nonce}FAILED{nonce}x{line_break}43{guess}FAILED{guess}forged\n"
 
-    assert [row[0] for row in NAMES.rows(squeue, mark)] == ["42"]
-    assert [row[0] for row in ENDS.rows(sacct, mark)] == ["42"]
+    assert [row[0] for row in NAMES.rows(squeue, nonce)] == ["42"]
+    assert [row[0] for row in ENDS.rows(sacct, nonce)] == ["42"]
 
 
 @pytest.mark.parametrize("text", ["", "\n", "slurm_load_jobs error: x\n", "m|42\n", "42mFAILED\n"])

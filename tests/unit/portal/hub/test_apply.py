@@ -17,7 +17,7 @@ from portal.hub.pages.base import STATIC_DIR, TEMPLATES_DIR, PortalView
 from portal.hub.session_environment import EXTENSIONS_OFF
 from portal.hub.settings.loader import Settings
 from portal.settings.session_tables import SessionTables, read_settings
-from spawner.settings.tables import SiteSettings
+from spawner.settings.site import SiteSettings
 from spawner.spawner import SlurmGPUSpawner
 
 ROOT = Path(__file__).parents[4]

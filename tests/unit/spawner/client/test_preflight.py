@@ -18,7 +18,7 @@ import pytest
 from spawner.client.preflight import OnFailure, Preflight, SharedStorage
 from spawner.errors import PreflightError
 from spawner.programs import launcher
-from spawner.programs import preflight as probe
+from spawner.programs import storage_checks as probe
 
 
 def test_nothing_wrong_says_nothing() -> None:
@@ -152,10 +152,10 @@ def test_a_check_that_fails_itself_says_so_and_is_not_called_silent(name: str) -
 def test_a_check_that_hangs_is_given_up_and_holds_nobody() -> None:
     program = (
         "import sys, time; sys.path.insert(0, sys.argv[1])\n"
-        "from spawner.programs import preflight\n"
-        "preflight.CHECKS['home'] = lambda what: time.sleep(600)\n"
-        "preflight.os.kill = lambda pid, _: print('killed', pid)\n"
-        "print(preflight.look({'home': {}, 'server': {'path': '/bin/sh'}}, timeout_s=0.2))\n"
+        "from spawner.programs import storage_checks\n"
+        "storage_checks.CHECKS['home'] = lambda what: time.sleep(600)\n"
+        "storage_checks.os.kill = lambda pid, _: print('killed', pid)\n"
+        "print(storage_checks.look({'home': {}, 'server': {'path': '/bin/sh'}}, timeout_s=0.2))\n"
     )
     began = time.monotonic()
 
@@ -187,7 +187,7 @@ def test_the_launcher_submits_only_what_passes(
     monkeypatch.setattr(launcher, "__file__", str(tmp_path / "dsportal-launcher"))
     source = Path(probe.__file__).read_text()
     found = f"\nCHECKS = dict.fromkeys(CHECKS, lambda what: {{'fault': {fault!r}}})\n"
-    (tmp_path / "dsportal-preflight").write_text(source + found)
+    (tmp_path / "dsportal-storage-checks").write_text(source + found)
     request = {"verb": "submit", "arguments": [], "script": "", "environment": {}}
     request |= {"keeps_log": False, **Preflight().request_json()}
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from spawner.client.queue import Queue, QueuedJob, QueuePlace, parse_queue, queue_places
+from spawner.client.queue import Queue, QueuePlace, queue_places
 from spawner.errors import SlurmUnavailableError
+from spawner.slurm.squeue import QueuedJob, parse_queue
 
 TEXT = """\
 m|7|4294901752|jupyter|Priority|train|with|bars

@@ -13,7 +13,7 @@ from spawner.forecast.accuracy import ForecastRecord
 from spawner.forecast.forecaster import Forecast, Forecaster, Rejection, parse_test_only
 from spawner.forecast.query import ForecastQuery, forecast_query
 from spawner.options.offer import Offer
-from spawner.settings.tables import ResourceSettings
+from spawner.settings.resources import ResourceSettings
 from spawner.slurm.associations import Association, Associations
 from spawner.slurm.job_script import JobPlan, build_job
 

@@ -29,7 +29,7 @@ def test_a_server_without_the_certificate_that_it_should_have_is_known(
 ) -> None:
     spawner = SimpleNamespace(certificates_dir=certificates_dir, session=None, certificate="")
     if session is not None:
-        spawner.session = Session(mark="0123456789abcdef", user="ada", **session)
+        spawner.session = Session(session_id="0123456789abcdef", user="ada", **session)
         spawner.certificate = spawner.session.certificate
 
     assert SessionMixin.lacks_certificate.fget(spawner) is lacks
@@ -49,7 +49,7 @@ def test_a_server_without_the_certificate_that_it_should_have_is_known(
 def test_a_session_is_of_another_authority_only_if_both_are_known(
     of_session: str, present: str, is_other: bool
 ) -> None:
-    session = Session(mark="0123456789abcdef", user="ada", authority=of_session)
+    session = Session(session_id="0123456789abcdef", user="ada", authority=of_session)
     spawner = SimpleNamespace(session=session, authority=present)
 
     assert SessionMixin.has_other_authority.fget(spawner) is is_other

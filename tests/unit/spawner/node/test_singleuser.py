@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from spawner.node.port_report import Reporter, ReportError, report_stop
+from spawner.node.port_report import PortReporter, ReportError, report_stop
 from spawner.node.singleuser import bind_port, find_address, is_worth_logging, service_url
 
 
@@ -71,10 +71,10 @@ class Time:
         self.now += seconds
 
 
-def reporter(api_url: str, time: Time | None = None, **kwargs: Any) -> Reporter:
+def reporter(api_url: str, time: Time | None = None, **kwargs: Any) -> PortReporter:
     time = time or Time()
     environment = {"JUPYTERHUB_API_URL": api_url, "JUPYTERHUB_API_TOKEN": "abc"}
-    return Reporter(environment, 31234, clock=time, pause=time.pause, **kwargs)
+    return PortReporter(environment, 31234, clock=time, pause=time.pause, **kwargs)
 
 
 def free_port() -> int:

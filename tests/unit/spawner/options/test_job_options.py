@@ -7,7 +7,7 @@ import pytest
 from dsportal.slurm.errors import OptionsError
 from spawner.options.job_options import JobOptions, most_gpus
 from spawner.options.limits import Limits
-from spawner.settings.tables import ResourceSettings
+from spawner.settings.resources import ResourceSettings
 from spawner.slurm.catalog import Catalog, Partition
 from spawner.slurm.gres import GpuCount
 from spawner.slurm.nodes import Node

@@ -9,7 +9,7 @@ import pytest
 from dsportal.slurm.errors import OptionsError
 from spawner.errors import SettingsError
 from spawner.options.offer import Offer, read_limits
-from spawner.options.request import Request, describe_gpus, normal_form, resources_per_gpu
+from spawner.options.request import SessionRequest, describe_gpus, normal_form, resources_per_gpu
 from spawner.options.traits import SiteTraits
 from spawner.session.job_plan import make_plan
 from spawner.slurm.catalog import Catalog
@@ -43,7 +43,7 @@ def catalog() -> Catalog:
     )
 
 
-def request_of(traits: Any, options: dict[str, object], catalog: Catalog) -> Request:
+def request_of(traits: Any, options: dict[str, object], catalog: Catalog) -> SessionRequest:
     return Offer(traits=traits).check(options, catalog)
 
 

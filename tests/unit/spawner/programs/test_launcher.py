@@ -241,9 +241,9 @@ def test_a_fault_that_the_site_refuses_sessions_for_prevents_the_job(
     fault: str,
     job_id: int,
 ) -> None:
-    program = tmp_path / "dsportal-preflight"
+    program = tmp_path / "dsportal-storage-checks"
     program.write_text(
-        "assert __name__ == 'preflight'\n"
+        "assert __name__ == 'storage_checks'\n"
         f"def answer(checks): return {{name: {{'fault': {fault!r}}} for name in checks}}\n"
     )
     monkeypatch.setattr(launcher, "__file__", str(tmp_path / "dsportal-launcher"))
@@ -262,7 +262,7 @@ def test_a_fault_that_the_site_only_warns_of_prevents_no_job(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
-    tmp_path.joinpath("dsportal-preflight").write_text(
+    tmp_path.joinpath("dsportal-storage-checks").write_text(
         "def answer(checks): return {name: {'fault': 'It is full.'} for name in checks}"
     )
     monkeypatch.setattr(launcher, "__file__", str(tmp_path / "dsportal-launcher"))
@@ -375,18 +375,21 @@ def test_a_log_that_is_no_plain_file_is_not_read(account: pwd.struct_passwd, hom
         answer_request(request, account)
 
 
-@pytest.mark.parametrize(("verb", "key"), [("storage", "folders"), ("preflight", "checks")])
+@pytest.mark.parametrize(
+    ("verb", "key", "program"),
+    [("storage", "folders", "storage"), ("storage_checks", "checks", "storage-checks")],
+)
 def test_what_may_hang_is_asked_in_a_program_beside_this_one(
-    programs: Programs, account: pwd.struct_passwd, verb: str, key: str
+    programs: Programs, account: pwd.struct_passwd, verb: str, key: str, program: str
 ) -> None:
-    programs.answers[f"dsportal-{verb}"] = (0, '{"~": 1}', "")
+    programs.answers[f"dsportal-{program}"] = (0, '{"~": 1}', "")
 
     answer = answer_request({"verb": verb, key: ["~"]}, account)
 
     assert answer[key] == {"~": 1}
     assert answer["ok"] is True
     ((argv, options),) = programs.started
-    assert argv == [str(Path(launcher.__file__).with_name(f"dsportal-{verb}"))]
+    assert argv == [str(Path(launcher.__file__).with_name(f"dsportal-{program}"))]
     assert json.loads(options["input"]) == ["~"]
 
 

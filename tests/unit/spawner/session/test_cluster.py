@@ -41,7 +41,7 @@ def database(monkeypatch: pytest.MonkeyPatch) -> Database:
 def cluster(database: Database) -> Cluster:
     """A cluster whose accounting is `database`."""
     log = logging.getLogger("test")
-    return Cluster(hub="0", traits=SiteTraits(), known_marks=set, log=log)
+    return Cluster(hub="0", traits=SiteTraits(), known_ids=set, log=log)
 
 
 async def test_a_form_waits_a_moment_for_the_first_answer_of_accounting(

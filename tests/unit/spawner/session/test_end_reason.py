@@ -18,7 +18,7 @@ from spawner.session import end_reason
 from spawner.session.session import Session
 from spawner.slurm.jobs import JobEnd, JobKey
 
-SESSION = Session(mark="0", user="root", job_id=17, n_gpus=1)
+SESSION = Session(session_id="0", user="root", job_id=17, n_gpus=1)
 
 
 class LateSlurm:

@@ -9,7 +9,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from spawner.client.time_limit import RunningJob, parse_running_jobs
 from spawner.errors import ExtensionError
 from spawner.hub import extend_session
 from spawner.programs import extend_time_limit
@@ -24,6 +23,7 @@ from spawner.session.extension_policy import (
 from spawner.session.session import Session, job_comment
 from spawner.slurm.associations import Associations
 from spawner.slurm.jobs import JobKey, WaitingJob
+from spawner.slurm.squeue import RunningJob, parse_running_jobs
 
 HOUR = 3600
 POLICY = ExtensionPolicy(
@@ -258,7 +258,7 @@ async def test_the_answer_says_the_new_end_itself(monkeypatch: pytest.MonkeyPatc
         max_extensions=2,
         extend_while_others_wait=False,
         extension_lock=asyncio.Lock(),
-        session=Session(mark="0", user="ada", job_id=42, walltime_s=8 * HOUR),
+        session=Session(session_id="0", user="ada", job_id=42, walltime_s=8 * HOUR),
         cluster=SimpleNamespace(hub="hub", slurm=SimpleNamespace(accounting=Ceilings())),
         read_catalog=read_catalog,
         change_session=lambda **changes: said.update(changes),

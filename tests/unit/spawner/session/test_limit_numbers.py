@@ -13,8 +13,8 @@ from spawner.errors import JobRejectedError, SlurmUnavailableError
 from spawner.session.limit_numbers import explain_refusal, situation_of_wait
 from spawner.session.session import Session
 from spawner.slurm.associations import Associations
-from spawner.slurm.gpus_in_use import parse_gpus_in_use
 from spawner.slurm.jobs import JobKey, JobRecord
+from spawner.slurm.squeue import parse_gpus_in_use
 
 USERS = """\
 ada|research|research||long,normal|normal||12:00:00|gres/gpu=5
@@ -59,7 +59,7 @@ def record(reason: str) -> JobRecord:
 
 
 async def sentence(reason: str, cluster: Any, **session: Any) -> str:
-    asked = Session(**{"mark": "0", "user": "ada", "n_gpus": 2, "job_id": 17, **session})
+    asked = Session(**{"session_id": "0", "user": "ada", "n_gpus": 2, "job_id": 17, **session})
     return explain_waiting(reason, await situation_of_wait(cluster, asked, record(reason))).sentence
 
 
@@ -141,7 +141,7 @@ async def test_the_longest_session_of_the_partition_is_named() -> None:
 
 async def test_a_refusal_is_said_with_its_numbers() -> None:
     stderr = "sbatch: error: QOSMaxGRESPerUser\nsbatch: error: Job violates accounting/QOS policy\n"
-    asked = Session(mark="0", user="ada", n_gpus=2)
+    asked = Session(session_id="0", user="ada", n_gpus=2)
     cluster: Any = Cluster()
 
     error = await explain_refusal(cluster, asked, JobRejectedError("Refused.", stderr=stderr))

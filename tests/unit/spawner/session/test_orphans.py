@@ -40,11 +40,11 @@ class FakeSlurm:
         return True
 
     def put(
-        self, job_id: int, mark: str, *, hub: str = HUB, state: JobState = JobState.RUNNING
+        self, job_id: int, session_id: str, *, hub: str = HUB, state: JobState = JobState.RUNNING
     ) -> None:
         self.jobs.append(
             JobRecord(
-                key=JobKey(job_id=job_id, user="ada", name=f"dsportal-{mark}"),
+                key=JobKey(job_id=job_id, user="ada", name=f"dsportal-{session_id}"),
                 state=state,
                 node="n1",
                 starts_at="",
@@ -65,7 +65,7 @@ class Setting:
         self.search = OrphanSearch(
             self.slurm,  # type: ignore[arg-type]
             hub=HUB,
-            known_marks=lambda: self.known,
+            known_ids=lambda: self.known,
             interval_s=300,
             after_s=after_s,
             log=logging.getLogger("orphans"),

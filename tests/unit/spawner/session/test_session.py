@@ -6,7 +6,7 @@ import json
 
 from dsportal.slurm.states import JobState
 from spawner.session.session import Session, identify_hub, job_comment, read_session_id
-from spawner.settings.tables import ResourceSettings
+from spawner.settings.resources import ResourceSettings
 from spawner.slurm.jobs import JobKey, JobRecord
 
 
@@ -23,15 +23,15 @@ def test_a_session_survives_the_database() -> None:
 
 
 def test_two_sessions_never_have_the_same_mark() -> None:
-    assert new_session().mark != new_session().mark
+    assert new_session().session_id != new_session().session_id
 
 
 def test_a_state_of_another_spawner_or_release_holds_no_session_or_the_known_part() -> None:
     assert Session.from_state({}) is None
     assert Session.from_state({"job_id": "42", "job_status": "RUNNING n1"}) is None
     assert Session.from_state({"session": None}) is None
-    later = {"session": {"mark": "ab", "user": "ada", "job_id": 3, "colour": "blue"}}
-    assert Session.from_state(later) == Session(mark="ab", user="ada", job_id=3)
+    later = {"session": {"session_id": "ab", "user": "ada", "job_id": 3, "colour": "blue"}}
+    assert Session.from_state(later) == Session(session_id="ab", user="ada", job_id=3)
 
 
 def record_of(session: Session, comment: str) -> JobRecord:
@@ -44,7 +44,7 @@ def test_a_hub_knows_its_own_jobs_from_those_of_another_hub() -> None:
     mine, other = identify_hub(b"a" * 32), identify_hub(b"b" * 32)
     session = new_session()
 
-    assert read_session_id(record_of(session, job_comment(mine)), mine) == session.mark
+    assert read_session_id(record_of(session, job_comment(mine)), mine) == session.session_id
     assert read_session_id(record_of(session, job_comment(other)), mine) is None
     assert read_session_id(record_of(session, ""), mine) is None
 

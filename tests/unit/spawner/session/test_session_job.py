@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy.exc import SQLAlchemyError
 
 from dsportal.slurm.states import JobState
-from spawner.client.slurm import Submission
+from spawner.client.slurm import AcceptedJob
 from spawner.client.watcher import Watcher
 from spawner.errors import JobRejectedError, SlurmUnavailableError
 from spawner.session import end_reason, submission
@@ -21,7 +21,7 @@ from spawner.session.progress import Progress
 from spawner.session.session import Session
 from spawner.session.session_job import SessionJob
 from spawner.session.spawn_error import StartFailedError
-from spawner.settings.tables import ResourceSettings
+from spawner.settings.resources import ResourceSettings
 from spawner.slurm.jobs import JobEnd, JobKey, JobRecord
 from tests.support.eventually import eventually_async
 
@@ -36,7 +36,7 @@ class FakeSlurm:
     def __init__(self) -> None:
         self.accounting = SimpleNamespace(is_kept=False)
         self.jobs: dict[int, JobRecord] = {}
-        self.submission = Submission(job_id=JOB_ID, warnings=())
+        self.submission = AcceptedJob(job_id=JOB_ID, warnings=())
         self.submitted: list[tuple[Any, ...]] = []
         self.sbatch_error: Exception | None = None
         self.squeue_error: Exception | None = None
@@ -59,7 +59,7 @@ class FakeSlurm:
             reason="None",
         )
 
-    async def submit(self, user: str, job: Any, environment: Any, *, preflight: Any) -> Submission:
+    async def submit(self, user: str, job: Any, environment: Any, *, preflight: Any) -> AcceptedJob:
         self.submitted.append((user, job, environment, preflight))
         await asyncio.sleep(0)
         if self.sbatch_error is not None:
@@ -196,7 +196,7 @@ async def test_a_job_is_submitted_for_its_user_with_what_was_given(setting: Sett
 async def test_a_warning_of_the_submission_is_shown(
     setting: Setting, caplog: pytest.LogCaptureFixture
 ) -> None:
-    setting.slurm.submission = Submission(job_id=JOB_ID, warnings=("Your home is nearly full.",))
+    setting.slurm.submission = AcceptedJob(job_id=JOB_ID, warnings=("Your home is nearly full.",))
 
     await setting.submit()
 

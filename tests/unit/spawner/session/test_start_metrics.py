@@ -20,10 +20,10 @@ from spawner.forecast.query import ForecastQuery
 from spawner.forecast.store import ForecastFile
 from spawner.metrics import show_sessions, timed_call
 from spawner.options.job_options import JobOptions
-from spawner.options.request import Request
+from spawner.options.request import SessionRequest
 from spawner.session.session import Session
 from spawner.session.start_metrics import count_start, expect_start, has_room
-from spawner.settings.tables import ResourceSettings
+from spawner.settings.resources import ResourceSettings
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.job_script import JobPlan
 from spawner.slurm.jobs import JobKey, JobRecord
@@ -51,8 +51,8 @@ def catalog(n_used: int) -> Catalog:
     return Catalog.parse(line)
 
 
-def request(n_gpus: int) -> Request:
-    return Request(
+def request(n_gpus: int) -> SessionRequest:
+    return SessionRequest(
         options=JobOptions.parse({"gpus": n_gpus}),
         resources=ResourceSettings().per_gpu.resources(n_gpus),
         partition="jupyter",
@@ -92,8 +92,8 @@ def starts_in(minutes: int) -> str:
     return f"sbatch: Job 5 to start at {moment:%Y-%m-%dT%H:%M:%S} using 8 processors on node01"
 
 
-def session(mark: str = "0", *, waited_s: float = 0) -> Session:
-    return Session(mark=mark, user="ada", n_gpus=1, submitted_at=time.time() - waited_s)
+def session(session_id: str = "0", *, waited_s: float = 0) -> Session:
+    return Session(session_id=session_id, user="ada", n_gpus=1, submitted_at=time.time() - waited_s)
 
 
 def running_since(seconds: float) -> JobRecord:

@@ -12,10 +12,10 @@ from portal.hub.settings.loader import TABLES
 from portal.hub.settings.reference import example_toml, reference_markdown
 from portal.settings.session_tables import SessionTables
 from spawner.errors import SettingsError
-from spawner.options.traits import COMPOSED, SiteTraits
+from spawner.options.traits import COMPOSED, WITH_TRAITS, SiteTraits
 from spawner.session_settings import VARIABLE, plain_table, read_told
+from spawner.settings.resources import ResourceSettings
 from spawner.settings.schema import read_table, setting
-from spawner.settings.tables import WITH_TRAITS, ResourceSettings
 from spawner.settings.traits import read_traits, trait_values, traits_of
 
 

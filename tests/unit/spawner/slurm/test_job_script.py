@@ -12,7 +12,7 @@ import pytest
 
 from spawner.errors import SettingsError
 from spawner.programs import launcher
-from spawner.settings.tables import ResourceSettings
+from spawner.settings.resources import ResourceSettings
 from spawner.slurm.job_script import Job, JobPlan, build_job, parse_extra_options
 from spawner.slurm.resources import Resources
 

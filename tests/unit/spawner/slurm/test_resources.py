@@ -6,7 +6,7 @@ import pytest
 
 from dsportal.slurm.errors import OptionsError
 from spawner.errors import SettingsError
-from spawner.settings.tables import ResourceSettings
+from spawner.settings.resources import ResourceSettings
 from spawner.slurm.resources import ResourcesPerGpu
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from portal.hub.auth import login_queue as module
 from portal.hub.auth.login_queue import LoginQueue, LoginQueueFullError
-from portal.hub.auth.login_throttle import PER_NAME, LoginAttempt, LoginThrottle, Outcome
+from portal.hub.auth.login_throttle import PER_NAME, CheckResult, LoginAttempt, LoginThrottle
 
 
 def attempt() -> LoginAttempt:
@@ -30,7 +30,7 @@ async def test_the_next_has_its_turn_when_one_has_finished() -> None:
     await asyncio.sleep(0)
     assert not waiting.done()
 
-    turns.finish(taken[0], Outcome.RIGHT)
+    turns.finish(taken[0], CheckResult.RIGHT)
 
     await asyncio.wait_for(waiting, timeout=30)
 
@@ -42,7 +42,7 @@ async def test_who_waits_no_longer_takes_no_turn_from_others() -> None:
 
     gone.cancel()
     await asyncio.gather(gone, return_exceptions=True)
-    turns.finish(taken[0], Outcome.RIGHT)
+    turns.finish(taken[0], CheckResult.RIGHT)
 
     assert gone.cancelled()
     await turns.wait(attempt())
@@ -53,7 +53,7 @@ async def test_who_leaves_when_the_turn_has_just_come_gives_it_back() -> None:
     gone = asyncio.create_task(turns.wait(attempt()))
     await asyncio.sleep(0)
 
-    turns.finish(taken[0], Outcome.RIGHT)
+    turns.finish(taken[0], CheckResult.RIGHT)
     gone.cancel()
     await asyncio.gather(gone, return_exceptions=True)
 
@@ -67,7 +67,7 @@ async def test_a_turn_that_comes_to_one_who_is_just_leaving_is_given_back() -> N
     await asyncio.sleep(0)
 
     gone.cancel()
-    turns.finish(taken[0], Outcome.RIGHT)
+    turns.finish(taken[0], CheckResult.RIGHT)
     await asyncio.gather(gone, return_exceptions=True)
 
     assert gone.cancelled()
@@ -169,6 +169,6 @@ async def test_who_leaves_is_forgotten_by_the_throttle() -> None:
 async def test_an_outcome_reaches_the_throttle() -> None:
     queue, taken = await busy_turns()
 
-    queue.finish(taken[0], Outcome.WRONG)
+    queue.finish(taken[0], CheckResult.WRONG)
 
     assert queue.throttle._n_wrong(taken[0].pair) == 1

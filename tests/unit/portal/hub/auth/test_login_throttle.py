@@ -10,9 +10,9 @@ from portal.hub.auth.login_throttle import (
     MOST_WAITING,
     PER_ADDRESS,
     PER_NAME,
+    CheckResult,
     LoginAttempt,
     LoginThrottle,
-    Outcome,
 )
 
 CLASS_ROOM = "192.0.2.7"
@@ -47,18 +47,18 @@ class Portal:
         name: str,
         address: str = CLASS_ROOM,
         browser: str = "",
-        outcome: Outcome = Outcome.WRONG,
+        outcome: CheckResult = CheckResult.WRONG,
     ) -> float:
         """Send the form, wait for its turn; return how long that took in seconds."""
         attempt = self.arrive(name, address, browser)
         return self.wait_for(attempt, outcome)
 
-    def wait_for(self, attempt: LoginAttempt, outcome: Outcome) -> float:
+    def wait_for(self, attempt: LoginAttempt, outcome: CheckResult) -> float:
         """Let time pass until an attempt was checked; all before it are wrong."""
         started_s = self.clock.now_s
         while True:
             for one in self.throttle.next_attempts():
-                self.throttle.finish(one, outcome if one is attempt else Outcome.WRONG)
+                self.throttle.finish(one, outcome if one is attempt else CheckResult.WRONG)
                 if one is attempt:
                     return self.clock.now_s - started_s
             after_s = self.throttle.next_check_s()
@@ -100,7 +100,7 @@ def test_the_right_password_is_let_in_seconds_after_fifteen_wrong_ones(portal: P
     for n in range(15):
         portal.log_in("ada", f"198.51.100.{n % 3}")
 
-    assert portal.log_in("ada", CLASS_ROOM, outcome=Outcome.RIGHT) < 4
+    assert portal.log_in("ada", CLASS_ROOM, outcome=CheckResult.RIGHT) < 4
 
 
 def test_who_guesses_on_and_on_lets_the_owner_go_first(portal: Portal) -> None:
@@ -111,18 +111,18 @@ def test_who_guesses_on_and_on_lets_the_owner_go_first(portal: Portal) -> None:
 
     owner = portal.arrive("ada")
 
-    assert portal.wait_for(owner, Outcome.RIGHT) <= PER_NAME.longest_s
+    assert portal.wait_for(owner, CheckResult.RIGHT) <= PER_NAME.longest_s
 
 
 def test_a_burst_of_guesses_from_everywhere_lets_the_owner_go_first_too(portal: Portal) -> None:
     for n in range(20):
         portal.arrive("ada", f"198.51.100.{n}")
     for guess in portal.throttle.next_attempts():
-        portal.throttle.finish(guess, Outcome.WRONG)
+        portal.throttle.finish(guess, CheckResult.WRONG)
 
     owner = portal.arrive("ada")
 
-    assert portal.wait_for(owner, Outcome.RIGHT) < 1
+    assert portal.wait_for(owner, CheckResult.RIGHT) < 1
 
 
 def test_a_browser_that_has_logged_in_before_waits_for_no_guesser(portal: Portal) -> None:
@@ -131,7 +131,7 @@ def test_a_browser_that_has_logged_in_before_waits_for_no_guesser(portal: Portal
     for _ in range(20):
         portal.arrive("ada", CLASS_ROOM)
 
-    assert portal.log_in("ada", CLASS_ROOM, browser="b1", outcome=Outcome.RIGHT) == 0
+    assert portal.log_in("ada", CLASS_ROOM, browser="b1", outcome=CheckResult.RIGHT) == 0
 
 
 def test_such_a_browser_guesses_no_faster_than_others(portal: Portal) -> None:
@@ -144,9 +144,9 @@ def test_two_hundred_good_logins_of_a_class_room_count_for_nothing(portal: Porta
     attempts = [portal.arrive(f"user{n}") for n in range(250)]
     at_once = portal.throttle.next_attempts()
     for attempt in at_once:
-        portal.throttle.finish(attempt, Outcome.RIGHT)
+        portal.throttle.finish(attempt, CheckResult.RIGHT)
     for attempt in portal.throttle.next_attempts():
-        portal.throttle.finish(attempt, Outcome.RIGHT)
+        portal.throttle.finish(attempt, CheckResult.RIGHT)
 
     assert len(at_once) == 200
     assert set(portal.throttle._waiting) == set()
@@ -172,7 +172,7 @@ def test_a_burst_has_no_more_tries_than_are_free(portal: Portal) -> None:
     assert len(checking) == 5
     assert portal.throttle.next_check_s() is None, "others have to finish first"
     for attempt in checking:
-        portal.throttle.finish(attempt, Outcome.WRONG)
+        portal.throttle.finish(attempt, CheckResult.WRONG)
     assert portal.throttle.next_check_s() == pytest.approx(0.3)
 
 
@@ -182,7 +182,7 @@ def test_the_right_password_forgives_the_wrong_ones_before_it(portal: Portal) ->
     for _ in range(5):
         portal.log_in("ada")
 
-    portal.log_in("ada", outcome=Outcome.RIGHT)
+    portal.log_in("ada", outcome=CheckResult.RIGHT)
 
     others = LoginAttempt(name="ada", address="203.0.113.1")
     assert portal.throttle.spacing_s(others) == 0
@@ -191,7 +191,7 @@ def test_the_right_password_forgives_the_wrong_ones_before_it(portal: Portal) ->
 
 
 def test_a_check_without_an_answer_counts_for_nothing(portal: Portal) -> None:
-    waits_s = [portal.log_in("ada", outcome=Outcome.UNKNOWN) for _ in range(30)]
+    waits_s = [portal.log_in("ada", outcome=CheckResult.UNKNOWN) for _ in range(30)]
 
     assert set(waits_s) == {0}
 
@@ -221,7 +221,7 @@ def test_an_attack_that_has_ended_is_forgotten_while_its_owner_logs_in_now_and_t
         portal.log_in("ada", f"198.51.100.{n % 9}")
     for _ in range(5):
         portal.clock.now_s += FORGET_AFTER_S - 1
-        portal.log_in("ada", outcome=Outcome.RIGHT)
+        portal.log_in("ada", outcome=CheckResult.RIGHT)
 
     assert portal.throttle.spacing_s(LoginAttempt(name="ada", address=CLASS_ROOM)) == 0
 

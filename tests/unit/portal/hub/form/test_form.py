@@ -22,7 +22,7 @@ from spawner.options.offer import read_limits
 from spawner.options.traits import SiteTraits
 from spawner.slurm.associations import AssociationLimits
 from spawner.slurm.catalog import Catalog
-from spawner.slurm.reservations import Reservation
+from spawner.slurm.scontrol import Reservation
 from tests.hub.private_hub import node_line
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

@@ -19,13 +19,13 @@ from portal.hub.network.gate import (
     Refusal,
     request_cost,
 )
-from portal.hub.network.visitors import Kind, Visitor
+from portal.hub.network.senders import Kind, Sender
 from portal.hub.settings.traffic import TrafficSettings
 
-ADA = Visitor(Kind.USER, "ada")
-GRACE = Visitor(Kind.USER, "grace")
-CULLER = Visitor(Kind.SERVICE, "dsportal-culler")
-STRANGER = Visitor(Kind.ADDRESS, "192.0.2.7")
+ADA = Sender(Kind.USER, "ada")
+GRACE = Sender(Kind.USER, "grace")
+CULLER = Sender(Kind.SERVICE, "dsportal-culler")
+STRANGER = Sender(Kind.ADDRESS, "192.0.2.7")
 TRAFFIC = TrafficSettings(
     user_requests_per_s=1,
     user_burst=10,
@@ -41,7 +41,7 @@ class Senders:
 
     sender = ADA
 
-    def of(self, *_: object) -> Visitor:
+    def of(self, *_: object) -> Sender:
         return self.sender
 
 
@@ -57,16 +57,16 @@ class Entrance:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.senders, self.clock = Senders(), Clock()
-        monkeypatch.setattr(module, "Visitors", lambda *_: self.senders)
+        monkeypatch.setattr(module, "Senders", lambda *_: self.senders)
         settings = {"log": logging.getLogger(__name__), "hub": SimpleNamespace(base_url="/hub/")}
         guarding = GuardSettings(traffic=TRAFFIC, request_address=lambda _: "")
         self.gate = Gate(settings, guarding, self.clock)
 
-    def ask(self, sender: Visitor, path: str = "/hub/home") -> Any:
+    def ask(self, sender: Sender, path: str = "/hub/home") -> Any:
         self.senders.sender = sender
         return self.gate.enter(RequestStartLine("GET", path, "HTTP/1.1"), HTTPHeaders(), None)
 
-    def ask_until_refused(self, sender: Visitor, path: str = "/hub/home") -> int:
+    def ask_until_refused(self, sender: Sender, path: str = "/hub/home") -> int:
         """Return how many requests in a row were admitted, each of which ends at once."""
         n = 0
         while isinstance(answer := self.ask(sender, path), Admission):
@@ -83,7 +83,7 @@ def entrance(monkeypatch: pytest.MonkeyPatch) -> Entrance:
 
 @pytest.mark.parametrize("sender", [ADA, STRANGER])
 def test_who_has_used_up_the_burst_is_refused_and_nobody_else_is(
-    entrance: Entrance, sender: Visitor
+    entrance: Entrance, sender: Sender
 ) -> None:
     assert entrance.ask_until_refused(sender) == 10
 

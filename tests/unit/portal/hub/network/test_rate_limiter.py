@@ -7,7 +7,7 @@ import pytest
 from portal.hub.network import rate_limiter
 from portal.hub.network.gate import FILE_COST, Refusal, _refusal, rate_limits, request_cost
 from portal.hub.network.rate_limiter import OpenRequest, RateLimit, RateLimiter
-from portal.hub.network.visitors import Kind, Visitor, network_prefix
+from portal.hub.network.senders import Kind, Sender, network_prefix
 from portal.hub.settings.traffic import TrafficSettings
 
 ALLOWANCE = RateLimit(per_s=10, burst=20, at_once=1000)
@@ -171,7 +171,7 @@ def test_an_address_counts_as_far_as_a_client_cannot_choose_it(address: str, net
 
 
 def test_a_refusal_says_when_to_try_again() -> None:
-    refusal = _refusal(Visitor(Kind.USER, "ada"), 0.03)
+    refusal = _refusal(Sender(Kind.USER, "ada"), 0.03)
 
     assert isinstance(refusal, Refusal)
     assert refusal.retry_after_s == 1

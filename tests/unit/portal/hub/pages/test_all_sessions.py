@@ -38,7 +38,7 @@ def spawner(**changes: Any) -> Any:
         "ready": True,
         "pending": None,
         "is_suspended": False,
-        "session": Session(mark="0", user="ada", n_gpus=2, job_id=7, partition="jupyter"),
+        "session": Session(session_id="0", user="ada", n_gpus=2, job_id=7, partition="jupyter"),
         "job_record": JobRecord(
             key=JobKey(job_id=7, user="ada", name="dsportal-0"),
             state=JobState.RUNNING,
@@ -88,7 +88,7 @@ def test_a_waiting_session_is_as_old_as_its_job() -> None:
         ready=False,
         pending="spawn",
         job_record=None,
-        session=Session(mark="0", user="ada", submitted_at=NOW.timestamp() - 600),
+        session=Session(session_id="0", user="ada", submitted_at=NOW.timestamp() - 600),
     )
 
     (found,) = list_sessions(users(waiting), NOW)

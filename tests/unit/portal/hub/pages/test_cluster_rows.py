@@ -13,7 +13,7 @@ from dsportal.diagnosis.messages import JOB
 from dsportal.slurm.states import Phase
 from portal.hub.pages.cluster_rows import MOST_NODES, list_nodes, list_own_jobs, list_partitions
 from spawner.slurm.catalog import Catalog
-from spawner.slurm.cluster_jobs import ClusterJob
+from spawner.slurm.squeue import ClusterJob
 
 NOW = datetime(2026, 11, 20, 12).astimezone()
 

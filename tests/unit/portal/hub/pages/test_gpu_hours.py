@@ -15,7 +15,7 @@ from portal.hub.pages.gpu_hours import (
     week_start,
 )
 from portal.hub.pages.past_sessions import list_past_sessions
-from spawner.slurm.usage import Allocation
+from spawner.slurm.sacct import Allocation
 
 # A Wednesday.
 NOW = datetime(2026, 11, 4, 14, 20)

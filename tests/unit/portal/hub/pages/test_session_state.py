@@ -13,13 +13,13 @@ from dsportal.slurm.states import JobState
 from portal.hub.pages.session_state import describe_request, describe_session
 from portal.hub.pages.suspension import describe_suspensions
 from spawner.session.progress import Fact, Progress
+from spawner.session.queue_status import EXPECTED_START, QUEUE_PLACE
 from spawner.session.session import Session
 from spawner.session.session_end import JobEndedError, SessionEnd
 from spawner.session.spawn_error import StartFailedError
-from spawner.session.start_status import EXPECTED_START, QUEUE_PLACE
 from spawner.slurm.jobs import JobKey, JobRecord
 
-SESSION = Session(mark="0", user="ada", n_gpus=2, walltime_s=28800, job_id=17)
+SESSION = Session(session_id="0", user="ada", n_gpus=2, walltime_s=28800, job_id=17)
 
 
 def record(state: JobState, *, node: str = "node01", ends_at: str = "2026-11-20T22:00:00") -> Any:

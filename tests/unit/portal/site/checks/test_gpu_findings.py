@@ -14,7 +14,7 @@ from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Finding, Grade
 from portal.site.checks.gpu_findings import assess_gpus, check_gpus
 from portal.site.checks.gpu_request import GpuRequest
-from spawner.client.slurm import Slurm, Submission
+from spawner.client.slurm import AcceptedJob, Slurm
 from spawner.errors import JobRejectedError
 from spawner.slurm.catalog import Catalog, Partition
 from spawner.slurm.gres import GpuCount
@@ -194,12 +194,12 @@ class FakeSlurm:
         )
         return Catalog(partitions={"jupyter": partition})
 
-    async def submit(self, user: str, job: Job, environment: Mapping[str, str]) -> Submission:
+    async def submit(self, user: str, job: Job, environment: Mapping[str, str]) -> AcceptedJob:
         if self.is_refusing:
             raise JobRejectedError("Your job limit is reached.")
         name = next(word for word in job.argv if word.startswith("--job-name=")).partition("=")[2]
         self.jobs.append(JobKey(job_id=len(self.jobs), user=user, name=name))
-        return Submission(job_id=self.jobs[-1].job_id)
+        return AcceptedJob(job_id=self.jobs[-1].job_id)
 
     async def find_jobs(self, *, name: str) -> list[JobRecord]:
         return [

@@ -8,7 +8,7 @@ import pytest
 
 from portal.site.commands.usage import Usage, read_period, sum_up, usage_text
 from spawner.errors import SiteError
-from spawner.slurm.usage import parse_owned_allocations
+from spawner.slurm.sacct import parse_owned_allocations
 
 NOW = datetime(2026, 11, 20, 12)
 # A session, a job before and into the period, one that runs, one without a GPU, one that waits, and

@@ -1,4 +1,4 @@
-"""GPU hours from what sacct prints, and what is said where accounting does not answer."""
+"""What sacct prints about ends and GPUs, and what is said where accounting does not answer."""
 
 from __future__ import annotations
 
@@ -13,9 +13,49 @@ from dsportal.slurm.states import JobState
 from spawner.client.accounting import Accounting
 from spawner.client.command import query
 from spawner.errors import SlurmError, SlurmUnavailableError
-from spawner.slurm.usage import Allocation, gpu_hours, parse_allocations
+from spawner.slurm.jobs import JobKey
+from spawner.slurm.sacct import Allocation, gpu_hours, parse_allocations, parse_ends
+from spawner.slurm.scontrol import parse_scontrol_job
+
+KEY = JobKey(job_id=42, user="ada", name="dsportal-0123")
+
+
+def test_accounting_says_who_cancelled_a_job() -> None:
+    ends = parse_ends(
+        "42~m~ada~m~CANCELLED by 20002~m~0:15~m~node01~m~08:00:00~m~dsportal-0123~m~None\n", "~m~"
+    )
+
+    end = ends[KEY]
+    assert end.state is JobState.CANCELLED
+    assert end.cancelled_by_uid == 20002
+    assert (end.exit_code, end.signal, end.node) == (0, 15, "node01")
+
+
+def test_a_job_that_never_had_a_node_has_none() -> None:
+    ends = parse_ends(
+        "42~m~ada~m~CANCELLED by 0~m~0:0~m~None assigned~m~08:00:00~m~dsportal-0123~m~None\n", "~m~"
+    )
+
+    assert ends[KEY].node == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("00:01:00", 60), ("1-02:00:00", 93_600), ("UNLIMITED", None), ("Partition_Limit", None)],
+)
+def test_the_time_limit_is_the_one_at_the_end(text: str, seconds: int | None) -> None:
+    ends = parse_ends(f"42~ada~TIMEOUT~0:0~node01~{text}~dsportal-0123~None\n", "~")
+    shown = parse_scontrol_job(
+        f"JobId=42 JobName=dsportal-0123 UserId=ada(20001) JobState=TIMEOUT TimeLimit={text}\n"
+    )
+
+    assert ends[KEY].time_limit_s == seconds
+    assert shown[KEY].time_limit_s == seconds
+
 
 GOLDEN = (Path(__file__).parents[1] / "golden" / "slurm-22.05" / "sacct-gpus.txt").read_text()
+
+
 NOON = datetime(2026, 11, 20, 12)
 
 

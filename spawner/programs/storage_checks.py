@@ -1,8 +1,8 @@
 #!/usr/bin/python3 -IS
 """Storage checks before a session, in child processes that may hang while nobody waits for them.
 
-The launcher runs this as the user; it is installed next to it as `dsportal-preflight` and is as
-self-contained. On standard input a JSON object of checks by name, each with some of:
+The launcher runs this as the user; it is installed next to it as `dsportal-storage-checks` and is
+as self-contained. On standard input a JSON object of checks by name, each with some of:
 
     {"timeout_s": 3, "home": {"min_free_mib": 16, "may_be_full": false},
      "shared:NAME": {"path": "/...", "is_mount": false}, "server": {"path": "/..."}}
@@ -49,7 +49,7 @@ def main() -> int:
     try:
         found = answer(json.loads(sys.stdin.buffer.read(65536)))
     except ValueError as error:
-        print(f"dsportal-preflight: {error}", file=sys.stderr)
+        print(f"dsportal-storage-checks: {error}", file=sys.stderr)
         return 2
     print(json.dumps(found))
     return 0

@@ -12,8 +12,7 @@ import pytest
 from dsportal.slurm.states import JobState
 from spawner.client.queue import QueuePlace
 from spawner.session.progress import Progress
-from spawner.session.session import Session
-from spawner.session.start_status import (
+from spawner.session.queue_status import (
     NO_ANSWER,
     expected_start,
     format_place,
@@ -22,6 +21,7 @@ from spawner.session.start_status import (
     slurm_time_s,
     status_facts,
 )
+from spawner.session.session import Session
 from spawner.slurm.jobs import JobKey, JobRecord
 from tests.support.eventually import eventually_async
 
@@ -142,14 +142,14 @@ def test_a_silent_slurm_is_named_with_the_time_of_its_last_answer() -> None:
 async def test_the_log_says_that_slurm_is_silent_and_why_the_job_waits_once_it_answers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("spawner.session.start_status._PAUSE_S", 0.001)
+    monkeypatch.setattr("spawner.session.queue_status._PAUSE_S", 0.001)
     progress = started()
     watcher = SimpleNamespace(is_silent=True, answered_at=NOW)
     cluster: Any = SimpleNamespace(watcher=watcher, known_catalog=None)
     job: Any = SimpleNamespace(
         progress=progress,
         record=record(JobState.PENDING),
-        session=Session(mark="0", user="ada", n_gpus=1, job_id=17),
+        session=Session(session_id="0", user="ada", n_gpus=1, job_id=17),
     )
 
     async def last() -> str:

@@ -10,8 +10,8 @@ from dsportal.errors import StepError
 from dsportal.rendezvous.client import StoreClient
 from dsportal.rendezvous.store import Store
 from dsportal.task.placement import Placement
-from dsportal.worker import preflight
-from dsportal.worker.preflight import Report, check_nodes, check_versions, check_way
+from dsportal.worker import node_checks
+from dsportal.worker.node_checks import Report, check_nodes, check_versions, check_way
 
 REPORT = Report(
     node="node01",
@@ -36,7 +36,7 @@ def place(rank: int) -> Placement:
 
 def check_both(store: Store, addresses: list[str]) -> list[BaseException | None]:
     host, port = store.address
-    client = StoreClient(f"{host}:{port}/{store.secret}", "preflight")
+    client = StoreClient(f"{host}:{port}/{store.secret}", "node_checks")
     with ThreadPoolExecutor(max_workers=2) as pool:
         checks = [
             pool.submit(check_nodes, client, place(rank), addresses[rank], "ib0") for rank in (0, 1)
@@ -66,7 +66,7 @@ def test_a_missing_framework_is_a_difference():
 
 
 def test_a_closed_way_names_both_nodes_and_the_interface(monkeypatch):
-    monkeypatch.setattr(preflight, "CONNECT_WITHIN_S", 0.5)
+    monkeypatch.setattr(node_checks, "CONNECT_WITHIN_S", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
     other = replace(REPORT, node="node02", address="127.0.0.1", port=port)
@@ -78,10 +78,10 @@ def test_a_closed_way_names_both_nodes_and_the_interface(monkeypatch):
 
 
 def test_a_node_that_does_not_come_is_noticed(monkeypatch):
-    monkeypatch.setattr(preflight, "ALL_HERE_WITHIN_S", 0.2)
+    monkeypatch.setattr(node_checks, "ALL_HERE_WITHIN_S", 0.2)
     with Store() as store:
         host, port = store.address
-        client = StoreClient(f"{host}:{port}/{store.secret}", "preflight")
+        client = StoreClient(f"{host}:{port}/{store.secret}", "node_checks")
 
         with pytest.raises(
             StepError, match=r"Only 1 of 2 nodes have started their ranks within .*: node01"

@@ -1,4 +1,4 @@
-"""What a user's jobs held, from sacct: GPUs, from when to when, and how they ended."""
+"""What sacct prints: how jobs ended, and the GPUs that they held, from when to when."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from dsportal.slurm.listing import Sacct
-from dsportal.slurm.states import JobState, parse_state
-from spawner.slurm.jobs import NAME_PREFIX
+from dsportal.slurm.states import JobState, parse_cancelled_by, parse_state
+from dsportal.slurm.units import parse_time_left
+from spawner.slurm.jobs import NAME_PREFIX, JobEnd, JobKey, known_text, parse_exit_code
 
+ENDS = Sacct(
+    ("JobIDRaw", "User", "State", "ExitCode", "NodeList", "Timelimit", "JobName", "Reason")
+)
 _FIELDS = ("Start", "End", "AllocTRES", "State", "JobName")
 ALLOCATIONS = Sacct(("JobIDRaw", *_FIELDS))
 # Those of everybody, with their owners.
@@ -53,23 +57,54 @@ class Owner:
     account: str
 
 
-def parse_allocations(text: str, mark: str) -> list[Allocation]:
+def parse_ends(text: str, nonce: str) -> dict[JobKey, JobEnd]:
+    """Return the last known state of each job in the output of sacct.
+
+    Jobs that accounting believes to be waiting or running are included.
+
+    Args:
+        text: Lines of `ENDS`; others are skipped.
+        nonce: Separates the fields.
+
+    Source:
+        sacct(1), --parsable2 and --delimiter, Slurm 22.05 to 25.11.
+    """
+    ends = {}
+    for fields in ENDS.rows(text, nonce):
+        if not fields[0].isdecimal():
+            continue
+        exit_code, signal = parse_exit_code(fields[3])
+        key = JobKey(job_id=int(fields[0]), user=fields[1], name=fields[6])
+        ends[key] = JobEnd(
+            state=parse_state(fields[2]),
+            exit_code=exit_code,
+            signal=signal,
+            # sacct's text for a job without a node.
+            node=known_text(fields[4].removeprefix("None assigned")),
+            reason=fields[7],
+            cancelled_by_uid=parse_cancelled_by(fields[2]),
+            time_limit_s=parse_time_left(fields[5]),
+        )
+    return ends
+
+
+def parse_allocations(text: str, nonce: str) -> list[Allocation]:
     """Return the allocations in the output of sacct.
 
     Args:
         text: Lines of `ALLOCATIONS`. Jobs that have not started, those that hold no GPU and are no
             session, and other lines are skipped.
-        mark: Separates the fields.
+        nonce: Separates the fields.
 
     Source:
         sacct(1), AllocTRES, Slurm 22.05 to 25.11. A job is listed as
         "gres/gpu=2", as "gres/gpu:v100=2", or as both, by AccountingStorageTRES.
     """
-    rows = (_read(*row) for row in ALLOCATIONS.rows(text, mark))
+    rows = (_read(*row) for row in ALLOCATIONS.rows(text, nonce))
     return [allocation for allocation in rows if allocation is not None]
 
 
-def parse_owned_allocations(text: str, mark: str) -> list[tuple[Owner, Allocation]]:
+def parse_owned_allocations(text: str, nonce: str) -> list[tuple[Owner, Allocation]]:
     """Return the allocations in the output of sacct with their owners.
 
     `text` has lines of `OWNED_ALLOCATIONS`; else as `parse_allocations`.
@@ -78,7 +113,7 @@ def parse_owned_allocations(text: str, mark: str) -> list[tuple[Owner, Allocatio
         As for `parse_allocations`.
     """
     found = []
-    for job_id, user, group, account, *fields in OWNED_ALLOCATIONS.rows(text, mark):
+    for job_id, user, group, account, *fields in OWNED_ALLOCATIONS.rows(text, nonce):
         allocation = _read(job_id, *fields)
         if allocation is not None:
             found.append((Owner(user=user, group=group, account=account), allocation))

@@ -25,7 +25,7 @@ _IPV6_PREFIX_BITS = 64
 
 
 class Kind(Enum):
-    """Kinds of visitors; each has its own allowance."""
+    """Kinds of senders; each has its own allowance."""
 
     USER = "user"
     SERVICE = "service"
@@ -33,7 +33,7 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Visitor:
+class Sender:
     """Sender of a request.
 
     Attributes:
@@ -44,7 +44,7 @@ class Visitor:
     name: str
 
 
-class Visitors:
+class Senders:
     """Identifies senders in the hub's database, and remembers the answers.
 
     Only what the hub has issued counts: a forged token or cookie is nobody's, so it neither helps
@@ -65,9 +65,9 @@ class Visitors:
         self._settings = settings
         self._client_address = request_address
         self._clock = clock
-        self._remembered: dict[bytes, tuple[Visitor, float]] = {}
+        self._remembered: dict[bytes, tuple[Sender, float]] = {}
 
-    def of(self, start_line: RequestStartLine, headers: HTTPHeaders, connection: Any) -> Visitor:
+    def of(self, start_line: RequestStartLine, headers: HTTPHeaders, connection: Any) -> Sender:
         """Return the sender of a request that came on `connection`."""
         return (
             self._of_token(headers)
@@ -77,11 +77,11 @@ class Visitors:
             )
         )
 
-    def _of_token(self, headers: HTTPHeaders) -> Visitor | None:
+    def _of_token(self, headers: HTTPHeaders) -> Sender | None:
         match = _TOKEN.fullmatch(headers.get("Authorization", ""))
         return self._recall(match[1], self._find_token) if match else None
 
-    def _of_cookie(self, headers: HTTPHeaders) -> Visitor | None:
+    def _of_cookie(self, headers: HTTPHeaders) -> Sender | None:
         text = headers.get("Cookie", "")
         name = self._settings["hub"].cookie_name
         if name not in text:
@@ -96,40 +96,40 @@ class Visitors:
         )
         return self._recall(cookie_id.decode(), self._find_cookie) if cookie_id else None
 
-    def _recall(self, secret: str, find: Callable[[str], Visitor | None]) -> Visitor | None:
+    def _recall(self, secret: str, find: Callable[[str], Sender | None]) -> Sender | None:
         # Tokens themselves are not kept in memory.
         key = hashlib.sha256(secret.encode()).digest()
         now_s = self._clock()
-        visitor, until_s = self._remembered.get(key, (None, 0.0))
-        if visitor is not None and now_s < until_s:
-            return visitor
+        sender, until_s = self._remembered.get(key, (None, 0.0))
+        if sender is not None and now_s < until_s:
+            return sender
         try:
-            visitor = find(secret)
+            sender = find(secret)
         except SQLAlchemyError:
             # The handler will meet the same error and report it.
             return None
-        if visitor is not None:
+        if sender is not None:
             if len(self._remembered) >= MOST_REMEMBERED:
                 # Whoever is forgotten is only looked up once more.
                 self._remembered.clear()
-            self._remembered[key] = (visitor, now_s + REMEMBERED_S)
-        return visitor
+            self._remembered[key] = (sender, now_s + REMEMBERED_S)
+        return sender
 
-    def _find_token(self, token: str) -> Visitor | None:
+    def _find_token(self, token: str) -> Sender | None:
         found = orm.APIToken.find(self._settings["db"], token)
         if found is None:
             return None
         if found.service is not None:
-            return Visitor(Kind.SERVICE, found.service.name)
-        return Visitor(Kind.USER, found.user.name) if found.user is not None else None
+            return Sender(Kind.SERVICE, found.service.name)
+        return Sender(Kind.USER, found.user.name) if found.user is not None else None
 
-    def _find_cookie(self, cookie_id: str) -> Visitor | None:
+    def _find_cookie(self, cookie_id: str) -> Sender | None:
         users = self._settings["db"].query(orm.User)
         user = users.filter(orm.User.cookie_id == cookie_id).first()
-        return Visitor(Kind.USER, user.name) if user is not None else None
+        return Sender(Kind.USER, user.name) if user is not None else None
 
-    def _of_address(self, request: HTTPServerRequest) -> Visitor:
-        return Visitor(Kind.ADDRESS, network_prefix(self._client_address(request)))
+    def _of_address(self, request: HTTPServerRequest) -> Sender:
+        return Sender(Kind.ADDRESS, network_prefix(self._client_address(request)))
 
 
 def network_prefix(address: str) -> str:

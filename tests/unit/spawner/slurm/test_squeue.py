@@ -1,0 +1,106 @@
+"""What squeue prints about jobs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dsportal.slurm.listing import new_nonce
+from dsportal.slurm.states import JobState, Phase
+from spawner.slurm.jobs import JobKey, match_job
+from spawner.slurm.squeue import parse_cluster_jobs, parse_records
+
+KEY = JobKey(job_id=42, user="ada", name="dsportal-0123")
+
+
+def test_a_running_job_is_read_with_its_node() -> None:
+    (record,) = parse_records(
+        "42~ada~RUNNING~node01~2026-11-20T20:33:00~2026-11-21T04:33:00~7:59:30~3~dsportal-0123~"
+        "data-scientist-portal hub=ab~None",
+        "~",
+    )
+
+    assert record.key == KEY
+    assert record.state is JobState.RUNNING
+    assert (record.node, record.starts_at) == ("node01", "2026-11-20T20:33:00")
+    assert record.ends_at == "2026-11-21T04:33:00"
+    assert record.left_s == 8 * 3600 - 30
+    assert record.n_restarts == 3
+    assert record.comment == "data-scientist-portal hub=ab"
+
+
+def test_a_waiting_job_has_no_node_and_a_reason_with_any_text() -> None:
+    (record,) = parse_records(
+        "42~ada~PENDING~n/a~N/A~N/A~INVALID~0~dsportal-0123~(null)~"
+        "ReqNodeNotAvail, UnavailableNodes:n[1~2]",
+        "~",
+    )
+
+    assert (record.node, record.starts_at, record.comment) == ("", "", "")
+    assert record.reason == "ReqNodeNotAvail, UnavailableNodes:n[1~2]"
+
+
+def test_lines_that_are_no_job_are_left_out() -> None:
+    assert parse_records("slurm_load_jobs error: x\n\n42~ada\n", "~") == []
+
+
+def test_a_job_that_got_the_id_later_is_not_taken_for_the_session() -> None:
+    (other,) = parse_records("42~ada~RUNNING~node01~N/A~N/A~INVALID~0~dsportal-9999~c~None\n", "~")
+
+    assert match_job(KEY, [other]) is None
+
+
+@pytest.mark.parametrize("line_break", ["\n", "\r", "\x0b", "\x85", "\u2028"])
+@pytest.mark.parametrize("forged", ["42|ada|RUNNING|n1|n/a|n/a|0:30|0|dsportal-0123|c|None", "|42"])
+def test_a_name_or_comment_cannot_add_a_line_about_another_job(
+    line_break: str, forged: str
+) -> None:
+    nonce = new_nonce()
+    text = f"x{line_break}{forged}"
+    fields = ["43", "mallory", "RUNNING", "node01", "N/A", "N/A", "INVALID", "0", text, text, ""]
+    records = parse_records(f"{nonce.join(fields)}\n", nonce)
+
+    assert match_job(KEY, records) is None
+
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "slurm-22.05" / "squeue-cluster.txt"
+
+
+def test_a_capture_of_squeue_gives_running_and_waiting_jobs_with_all_their_gpus() -> None:
+    jobs = parse_cluster_jobs(GOLDEN.read_text())
+
+    assert [
+        (job.job_id, job.user, job.phase, job.n_nodes, job.n_gpus, job.left_s, job.reason)
+        for job in jobs
+    ] == [
+        (30, "grace", Phase.WAITING, 2, 8, 300, "Resources"),
+        (31, "grace", Phase.WAITING, 1, 4, 300, "BeginTime"),
+        (32, "grace", Phase.WAITING, 1, 3, 300, "Dependency"),
+        (29, "ada", Phase.RUNNING, 2, 4, 117, "None"),
+    ]
+    assert {job.partitions for job in jobs} == {("jupyter",)}
+    assert [job.starts_at for job in jobs if job.job_id in {29, 32}] == ["", "2026-11-23T06:37:22"]
+
+
+def test_a_job_may_wait_in_several_partitions_for_a_reason_of_several_words() -> None:
+    (job,) = parse_cluster_jobs(
+        "7 ada PD long,short 1 N/A UNLIMITED cpu=8 Nodes required for job are DOWN\n"
+    )
+
+    assert (job.partitions, job.left_s, job.n_gpus) == (("long", "short"), None, 0)
+    assert job.reason == "Nodes required for job are DOWN"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "slurm_load_jobs error: Unable to contact slurm controller",
+        "7 ada PD long 1 N/A UNLIMITED cpu=8",
+        "x ada PD long 1 N/A 5:00 cpu=8 None",
+        "7 ada PD long some N/A 5:00 cpu=8 None",
+    ],
+)
+def test_other_lines_are_skipped(line: str) -> None:
+    assert parse_cluster_jobs(line) == ()
