@@ -1,13 +1,16 @@
-"""Accuracy of past forecasts: forecast start against actual start."""
+"""How good Slurm's forecasts were: actual starts against forecast ones, kept in a file."""
 
 from __future__ import annotations
 
+import logging
 import statistics
 from collections import OrderedDict, deque
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
+
+from spawner.json_file import JsonFile
 
 # Sessions that were expected to start at once, and did, would make any forecast look good.
 _SHORT_WAIT = timedelta(seconds=60)
@@ -30,16 +33,29 @@ class Accuracy:
 
 
 class ForecastRecord:
-    """The forecast for each waiting session, and the errors of past ones.
+    """The forecast for each waiting session, and the errors of past ones; saved at each change.
 
     Args:
+        path: In a folder that only the hub can write; None keeps nothing over a restart.
         n_sessions: How many of the last sessions count, 1 or more.
+        log: Gets a warning if the file cannot be read or written; forecasts continue without it.
     """
 
-    def __init__(self, n_sessions: int = 1000) -> None:
+    def __init__(self, path: Path | None, *, log: logging.Logger, n_sessions: int = 1000) -> None:
         self._n_sessions = n_sessions
         self._open: OrderedDict[str, tuple[datetime, datetime]] = OrderedDict()
         self._late_s: deque[float] = deque(maxlen=n_sessions)
+        self._file = JsonFile(path, log=log)
+        state = self._file.read()
+        try:
+            self._late_s.extend(map(float, state.get("late_s", ())))
+            for session, moments in state.get("open", {}).items():
+                starts_at, made_at = map(datetime.fromisoformat, moments)
+                self._open[session] = (starts_at, made_at)
+        except (ValueError, TypeError, AttributeError) as error:
+            log.warning("The record of forecasts is started again: %s", error)
+            self._open.clear()
+            self._late_s.clear()
 
     def expect(self, session: str, starts_at: datetime, *, made_at: datetime) -> None:
         """Note a forecast; only the first for a session counts.
@@ -53,13 +69,10 @@ class ForecastRecord:
         # Those whose start was never seen, for example while no hub ran, would pile up.
         while len(self._open) > self._n_sessions:
             self._open.popitem(last=False)
+        self._save()
 
     def start(self, session: str, started_at: datetime) -> float | None:
-        """Note that a session started.
-
-        Args:
-            session: As given to `expect`; others are ignored.
-            started_at: When Slurm started it, in the same time zone.
+        """Note that a session started at a moment in the time zone of `expect`.
 
         Returns:
             Seconds from the forecast to the actual start, negative if it came earlier; None if the
@@ -69,38 +82,17 @@ class ForecastRecord:
         if expected is None:
             return None
         starts_at, made_at = expected
-        if max(starts_at, started_at) - made_at < _SHORT_WAIT:
-            return None
-        late_s = (started_at - starts_at).total_seconds()
-        self._late_s.append(late_s)
+        late_s = None
+        if max(starts_at, started_at) - made_at >= _SHORT_WAIT:
+            late_s = (started_at - starts_at).total_seconds()
+            self._late_s.append(late_s)
+        self._save()
         return late_s
 
-    def forget(self, session: str) -> bool:
-        """Forget a session that was cancelled before it started; return whether it was known."""
-        return self._open.pop(session, None) is not None
-
-    def to_state(self) -> dict[str, Any]:
-        """Return the record as JSON values; the times keep their time zone."""
-        open_forecasts = {
-            session: [moment.isoformat() for moment in moments]
-            for session, moments in self._open.items()
-        }
-        return {"open": open_forecasts, "late_s": list(self._late_s)}
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, Any], n_sessions: int = 1000) -> ForecastRecord:
-        """Return the record in a saved state.
-
-        Args:
-            state: JSON values that `to_state` returned.
-            n_sessions: How many of the last sessions count, 1 or more.
-        """
-        record = cls(n_sessions)
-        record._late_s.extend(float(late_s) for late_s in state["late_s"])
-        for session, (starts_at, made_at) in state["open"].items():
-            made = datetime.fromisoformat(made_at)
-            record.expect(session, datetime.fromisoformat(starts_at), made_at=made)
-        return record
+    def forget(self, session: str) -> None:
+        """Forget a session that was cancelled before it started."""
+        if self._open.pop(session, None) is not None:
+            self._save()
 
     @property
     def accuracy(self) -> Accuracy | None:
@@ -112,3 +104,14 @@ class ForecastRecord:
             median_error_s=statistics.median(map(abs, self._late_s)),
             median_late_s=statistics.median(self._late_s),
         )
+
+    def close(self) -> None:
+        """Wait until everything is written."""
+        self._file.close()
+
+    def _save(self) -> None:
+        forecasts: dict[str, Any] = {
+            session: [moment.isoformat() for moment in moments]
+            for session, moments in self._open.items()
+        }
+        self._file.save({"open": forecasts, "late_s": list(self._late_s)})

@@ -15,9 +15,9 @@ from spawner.client.queue import Queue
 from spawner.client.slurm import Slurm
 from spawner.client.watcher import Watcher
 from spawner.errors import SiteError, SlurmError
+from spawner.forecast.accuracy import ForecastRecord
 from spawner.forecast.forecaster import Forecaster
 from spawner.forecast.query import ForecastQuery
-from spawner.forecast.store import ForecastFile
 from spawner.metrics import show_sessions
 from spawner.session.orphans import OrphanSearch
 from spawner.session.session import identify_hub
@@ -114,7 +114,7 @@ class Cluster:
             asks_per_minute=read_traits(traits, ForecastSettings).asks_per_minute,
             fresh_s=traits.forecast_age_s,
         )
-        self.forecasts = ForecastFile(
+        self.forecasts = ForecastRecord(
             Path(traits.forecast_path) if traits.forecast_path else None, log=log
         )
         self.start_line = StartLine()

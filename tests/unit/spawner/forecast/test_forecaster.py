@@ -9,7 +9,6 @@ from types import SimpleNamespace
 import pytest
 
 from spawner.errors import JobRejectedError, SlurmError, SlurmUnavailableError
-from spawner.forecast.accuracy import ForecastRecord
 from spawner.forecast.forecaster import Forecast, Forecaster, Rejection, parse_test_only
 from spawner.forecast.query import ForecastQuery, forecast_query
 from spawner.options.offer import Offer
@@ -219,63 +218,6 @@ async def test_a_refusal_raised_by_the_submitting_side_is_an_answer_too() -> Non
     assert forecast is not None
     assert isinstance(forecast.answer, Rejection)
     assert "reservation" in forecast.answer.diagnosis.sentence
-
-
-def minutes(n_minutes: float) -> datetime:
-    return NOW + timedelta(minutes=n_minutes)
-
-
-def test_forecasts_are_measured_by_the_actual_starts() -> None:
-    record = ForecastRecord()
-    for session, forecast, actual in (("a", 10, 8), ("b", 20, 21), ("c", 30, 60)):
-        record.expect(session, minutes(forecast), made_at=NOW)
-        record.start(session, minutes(actual))
-    accuracy = record.accuracy
-    assert accuracy is not None
-    assert accuracy.n_sessions == 3
-    assert accuracy.median_error_s == 120
-    assert accuracy.median_late_s == 60
-
-
-def test_sessions_that_started_at_once_as_foretold_do_not_flatter_the_forecast() -> None:
-    record = ForecastRecord()
-    record.expect("at once", NOW, made_at=NOW)
-    record.start("at once", NOW + timedelta(seconds=1))
-    assert record.accuracy is None
-    record.expect("was to start at once", NOW, made_at=NOW)
-    record.start("was to start at once", minutes(30))
-    assert record.accuracy is not None
-    assert record.accuracy.median_error_s == 1800
-
-
-def test_only_the_first_forecast_of_a_session_counts() -> None:
-    record = ForecastRecord()
-    record.expect("a", minutes(60), made_at=NOW)
-    record.expect("a", minutes(5), made_at=minutes(4))
-    record.start("a", minutes(5))
-    assert record.accuracy is not None
-    assert record.accuracy.median_late_s == -55 * 60
-
-
-def test_cancelled_and_unknown_sessions_are_not_measured() -> None:
-    record = ForecastRecord()
-    record.expect("a", minutes(10), made_at=NOW)
-    record.forget("a")
-    record.start("a", minutes(90))
-    record.start("b", minutes(90))
-    assert record.accuracy is None
-
-
-def test_the_record_does_not_grow_without_end() -> None:
-    record = ForecastRecord(n_sessions=5)
-    for i in range(50):
-        record.expect(f"waits {i}", minutes(10), made_at=NOW)
-        record.expect(f"runs {i}", minutes(10), made_at=NOW)
-        record.start(f"runs {i}", minutes(10 + i))
-    assert record.accuracy is not None
-    assert record.accuracy.n_sessions == 5
-    record.start("waits 0", minutes(500))
-    assert record.accuracy.median_error_s == 47 * 60
 
 
 async def test_users_of_one_account_share_an_answer() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,9 @@ from prometheus_client import REGISTRY
 
 from dsportal.slurm.states import JobState
 from spawner.errors import JobRejectedError, SlurmUnavailableError
+from spawner.forecast.accuracy import ForecastRecord
 from spawner.forecast.forecaster import Forecaster
 from spawner.forecast.query import ForecastQuery
-from spawner.forecast.store import ForecastFile
 from spawner.metrics import show_sessions, timed_call
 from spawner.options.job_options import JobOptions
 from spawner.options.request import SessionRequest
@@ -64,7 +63,7 @@ class FakeCluster:
     """A cluster with a catalog, a forecast and a record."""
 
     def __init__(self, path: Path | None = None, *, n_used: int = 4, said: str = "") -> None:
-        self.forecasts = ForecastFile(path, log=LOG)
+        self.forecasts = ForecastRecord(path, log=LOG)
         self.n_used = n_used
         self.said = said
         self.n_questions = 0
@@ -172,52 +171,6 @@ def test_waiting_and_starting_are_told_apart() -> None:
     waited_s, started_s = (metric(name) - value for name, value in zip(names, before, strict=True))
     assert waited_s == pytest.approx(90, abs=3)
     assert started_s == pytest.approx(10, abs=3)
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Iterator[Path]:
-    return tmp_path / "forecasts.json"
-
-
-def test_forecasts_survive_a_restart_of_the_hub(path: Path) -> None:
-    before = ForecastFile(path, log=LOG)
-    before.expect("done", NOW + timedelta(hours=1), made_at=NOW)
-    before.expect("open", NOW + timedelta(hours=2), made_at=NOW)
-    before.start("done", NOW + timedelta(hours=1, minutes=10))
-    before.close()
-
-    after = ForecastFile(path, log=LOG)
-    assert after.accuracy is not None
-    assert (after.accuracy.n_sessions, after.accuracy.median_error_s) == (1, 600)
-    after.start("open", NOW + timedelta(hours=2, minutes=30))
-
-    assert (after.accuracy.n_sessions, after.accuracy.median_error_s) == (2, 1200)
-
-
-def test_a_session_that_was_cancelled_does_not_count(path: Path) -> None:
-    forecasts = ForecastFile(path, log=LOG)
-    forecasts.expect("gone", NOW + timedelta(hours=1), made_at=NOW)
-    forecasts.forget("gone")
-    forecasts.start("gone", NOW)
-    forecasts.close()
-
-    assert ForecastFile(path, log=LOG).accuracy is None
-
-
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"late_s": ["x"], "open": {}}', "null"])
-def test_a_broken_file_begins_anew(path: Path, text: str) -> None:
-    path.write_text(text)
-
-    assert ForecastFile(path, log=LOG).accuracy is None
-
-
-def test_a_file_that_cannot_be_written_loses_no_session(tmp_path: Path) -> None:
-    forecasts = ForecastFile(tmp_path / "missing" / "forecasts.json", log=LOG)
-    forecasts.expect("0", NOW + timedelta(hours=1), made_at=NOW)
-    forecasts.start("0", NOW)
-    forecasts.close()
-
-    assert forecasts.accuracy is not None
 
 
 def test_calls_are_counted_by_command_and_failures_by_kind() -> None:
