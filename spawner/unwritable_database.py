@@ -42,7 +42,7 @@ class DatabaseLockedError(UnwritableError):
             503,
             "Service Unavailable",
             "Another program holds the portal's database, so nothing can be saved just now. Running"
-            f" sessions continue. Try again in {RETRY_AFTER_S} seconds; if this continues, tell the"
+            f" sessions continue. Try again in {RETRY_AFTER_S} seconds. If this continues, tell the"
             " administrators.",
         )
         self.headers = {"Retry-After": str(RETRY_AFTER_S)}

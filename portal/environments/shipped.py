@@ -34,7 +34,7 @@ def shipped_environment(python: Path) -> Shipped:
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise RegistryError(
-            f"{python} does not run on this node. Try the kernel in a session; if it does not "
+            f"{python} does not run on this node. Try the kernel in a session. If it does not "
             "start either, tell the administrators."
         ) from error
     base, version, folders = json.loads(done.stdout)

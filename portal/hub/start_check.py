@@ -97,7 +97,7 @@ async def _faults_of_slurm(path: str) -> list[str]:
     except SlurmError as error:
         return [
             f"Slurm does not answer: {error.stderr.strip() or error}."
-            " Run 'scontrol ping' as the hub's account; sessions start once it answers."
+            " Run 'scontrol ping' as the hub's account. Sessions start once it answers."
         ]
     return [] if found.stdout.strip() else ["Slurm shows no partition. Run 'sinfo' to see why."]
 

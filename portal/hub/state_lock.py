@@ -35,7 +35,7 @@ def hold_state(folder: Path) -> None:
             holder = os.read(descriptor, 20).decode(errors="replace").strip()
             os.close(_held.pop(folder))
             raise SiteError(
-                f"Another hub (process {holder}) uses {folder}. Stop it first; a hub of its own"
+                f"Another hub (process {holder}) uses {folder}. Stop it first. A hub of its own"
                 " needs another state_dir in portal.toml."
             ) from error
         # For the sentence above only. Over the old number, which needs no room.

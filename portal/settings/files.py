@@ -13,7 +13,7 @@ class FileSettings:
 
     resumable_uploads: bool = setting(
         "Whether large uploads go to a file NAME.part in the same folder and continue after a lost"
-        " connection; otherwise JupyterLab's own upload is used.",
+        " connection. Otherwise JupyterLab's own upload is used.",
         default=True,
     )
     archives: bool = setting(

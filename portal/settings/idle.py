@@ -20,7 +20,7 @@ class IdleSettings:
         highest=100_000,
     )
     warning_minutes: float = setting(
-        "Minutes between the warning and the stop; any use in this time keeps the session.",
+        "Minutes between the warning and the stop. Any use in this time keeps the session.",
         default=15.0,
         lowest=0.1,
         highest=1440,

@@ -13,7 +13,7 @@ class S3Settings:
     """An S3 store, whose buckets are a drive in JupyterLab. Users give their own keys."""
 
     endpoint: str = setting(
-        "Address of the store, which the compute nodes have to reach; https keeps what is sent from"
+        "Address of the store, which the compute nodes have to reach. https keeps what is sent from"
         " being read on the way. Sessions ask no other one. Empty: no drive.",
         default="",
         example="https://s3.example.org",
@@ -27,7 +27,7 @@ class S3Settings:
         check=like(r"[A-Za-z0-9-]{1,32}", "it must be letters, digits and '-', as in us-east-1."),
     )
     buckets: tuple[str, ...] = setting(
-        "Buckets that are shown; the user's keys still decide who may open them. Empty: all that"
+        "Buckets that are shown. The user's keys still decide who may open them. Empty: all that"
         " the keys list.",
         default=(),
         example=("datasets", "models"),

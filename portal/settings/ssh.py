@@ -16,7 +16,7 @@ class SshSettings:
     """
 
     limit: int = setting(
-        "Most connections at once in a session; an editor takes one or a few. 0 switches ssh off.",
+        "Most connections at once in a session. An editor takes one or a few. 0 switches ssh off.",
         default=16,
         lowest=0,
         highest=200,

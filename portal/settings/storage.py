@@ -20,7 +20,7 @@ class StorageSettings:
     """Folders that users find in their file browser."""
 
     isilon: str = setting(
-        "Where the compute nodes mount the shared storage. Empty: the site has none by this name;"
+        "Where the compute nodes mount the shared storage. Empty: the site has none by this name,"
         " see [storage.NAME].",
         default="/srv/isilon",
         check=check_folder,
@@ -46,7 +46,7 @@ class StorageSettings:
         check=check_folder,
     )
     templates: Path = setting(
-        "Folder of the template notebooks on the compute nodes; each user gets a copy.",
+        "Folder of the template notebooks on the compute nodes. Each user gets a copy.",
         default=Path("/opt/data-scientist-portal/templates"),
     )
     site_templates: tuple[str, ...] = setting(

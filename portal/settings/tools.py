@@ -19,4 +19,4 @@ class ToolSettings:
         example=("/opt/netron/bin/netron", "--host", "127.0.0.1", "--port", "{port}"),
         check=check_tool_command,
     )
-    title: str = setting("Name shown to users; by default that of the table.", default="")
+    title: str = setting("Name shown to users. By default that of the table.", default="")

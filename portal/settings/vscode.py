@@ -22,7 +22,7 @@ class VSCodeSettings:
     )
     gallery: str = setting(
         "Gallery of extensions, a server of Open VSX. Users' browsers and the nodes have to reach"
-        " it. Empty: none; users can still install extensions from files.",
+        " it. Empty: none. Users can still install extensions from files.",
         default="https://open-vsx.org",
         check=url(
             "https",

@@ -87,7 +87,7 @@ class LauncherClient:
         except ValueError as error:
             raise SlurmError(
                 f"The portal could not act as the user {user} on the head node. "
-                "Tell the administrators; the hub's log says more.",
+                "Tell the administrators. The hub's log says more.",
                 argv=argv,
                 exit_code=done.exit_code,
                 stderr=done.stderr,

@@ -15,7 +15,7 @@ _SHARED = "shared:"
 _ADMINISTRATORS = "Tell the administrators."
 _MAKE_HOME = "Ask the administrators to make it."
 _RESCUE = "Clean up: delete what you do not need, from a rescue session or on another computer."
-_FEW_MINUTES = "Try again in a few minutes; if that does not help, tell the administrators."
+_FEW_MINUTES = "Try again in a few minutes. If that does not help, tell the administrators."
 
 
 class OnFailure(Enum):

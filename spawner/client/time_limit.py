@@ -17,7 +17,7 @@ _TIMEOUT_S = SlurmSettings().timeout_s
 _NOT_SET_UP = (
     "Extensions are not set up on the head node: sudo does not allow the hub to run "
     "dsportal-extender "
-    "as Slurm's account. Tell the administrators; meanwhile save your work."
+    "as Slurm's account. Tell the administrators. Meanwhile save your work."
 )
 
 

@@ -28,7 +28,7 @@ _NOT_RUNNING = (
 
 # It ran when its limit was read, a moment before.
 _NOT_FOUND = (
-    "The session was not extended: Slurm did not find its job a second time. Try again; if it "
+    "The session was not extended: Slurm did not find its job a second time. Try again. If it "
     "happens again, save your work and tell the administrators."
 )
 

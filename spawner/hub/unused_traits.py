@@ -24,7 +24,7 @@ class Instead:
     def __str__(self) -> str:
         """Return a part of a sentence."""
         words = f"{self.trait} ({self.key} in portal.toml)" if self.key else self.trait
-        return "; ".join(part for part in (words or "nothing", self.note) if part)
+        return ": ".join(part for part in (words or "nothing", self.note) if part)
 
 
 _BUILT = Instead(note="the spawner builds the job itself")
@@ -97,7 +97,7 @@ def describe_unused(config: Mapping[str, Any], spawner_class: type) -> Iterator[
         for trait in sorted(config[cls.__name__]) if cls.__name__ in config else ():
             if trait in UNUSED:
                 yield (
-                    f"c.{cls.__name__}.{trait} is set and not used. Remove it; in its place:"
+                    f"c.{cls.__name__}.{trait} is set and not used. Remove it. In its place:"
                     f" {UNUSED[trait]}."
                 )
 

@@ -13,7 +13,7 @@ from spawner.slurm.jobs import JobEnd
 
 _STATE_KEY = "ending"
 _IDLE = "The session was stopped because it was idle for longer than this site allows."
-_AGAIN = "Start a new session when you need one; your open notebooks were saved."
+_AGAIN = "Start a new session when you need one. Your open notebooks were saved."
 _REQUEUED = (
     "Slurm took the session's job off its node and put it back into the queue, which ended its "
     "notebook server and kernels."
@@ -22,7 +22,7 @@ _SECOND_SERVER = (
     "A second notebook server reported to the hub as this session's, as one does when Slurm starts "
     "its job again. The first one and its kernels were ended."
 )
-_START_NEW = "Start a new session; your saved files are kept."
+_START_NEW = "Start a new session. Your saved files are kept."
 
 
 class JobEndedError(PortalError):

@@ -13,7 +13,7 @@ class ForecastSettings:
 
     # Each costs slurmctld about as much as a submission.
     asks_per_minute: int = setting(
-        "Most queries to Slurm per minute, over all users; answers are shared for a minute,"
+        "Most queries to Slurm per minute, over all users. Answers are shared for a minute,"
         " or three while many users ask. 0: the form shows only what is free.",
         default=30,
         lowest=0,

@@ -61,7 +61,7 @@ class ResourceSettings:
         default=True,
     )
     log_mib: int = setting(
-        "Largest log of a session, in MiB; the oldest lines are dropped. The log is in the user's"
+        "Largest log of a session, in MiB. The oldest lines are dropped. The log is in the user's"
         " home. 0 for no limit.",
         default=20,
         lowest=0,

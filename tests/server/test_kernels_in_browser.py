@@ -227,7 +227,7 @@ def test_one_message_says_in_full_why_a_kernel_died_until_it_is_used_again(
     page.keyboard.press("Control+Enter")
 
     notice = page.locator(".Toastify__toast").filter(has_text="waits.ipynb aborted (SIGABRT)")
-    expect(notice).to_contain_text("what was in its memory is lost.", timeout=TIMEOUT_MS)
+    expect(notice).to_contain_text("its memory is lost.", timeout=TIMEOUT_MS)
     expect(page.locator(".jp-Dialog")).to_have_count(0)
     picture(page, "kernel-died")
 

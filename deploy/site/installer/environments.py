@@ -60,7 +60,7 @@ class Environments:
         if lost:
             raise DeployError(
                 f"{', '.join(lost)} could not be built.",
-                next_step="Fix what the lines above say; what is already built is kept.",
+                next_step="Fix what the lines above say. What is already built is kept.",
                 log=self.plan.log_dir,
             )
 

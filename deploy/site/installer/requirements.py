@@ -51,5 +51,5 @@ def refuse_lacks(python: Path, *, root_needed: bool) -> None:
     if lacking:
         raise DeployError(
             f"This host lacks {', '.join(lacking)}.",
-            next_step="Install them; this host has to be one from which users submit jobs.",
+            next_step="Install them. This host has to be one from which users submit jobs.",
         )

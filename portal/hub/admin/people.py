@@ -134,7 +134,7 @@ def _refusal(name: str, status: AccountStatus) -> tuple[int, str]:
     if status.verdict is LoginPermission.MAY:
         return 409, (
             f"{name} may still log in and could return at once. Close the account, or take it off"
-            " the lists in portal.toml, first; or add --even-if-allowed."
+            " the lists in portal.toml, first. Or add --even-if-allowed."
         )
     if status.verdict is LoginPermission.UNKNOWN:
         return 503, (

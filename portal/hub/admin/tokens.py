@@ -28,7 +28,7 @@ def read_token(state_dir: Path, name: str) -> str:
         return path.read_text(encoding="ascii").strip()
     except OSError as error:
         raise SiteError(
-            f"{path} cannot be read: {error.strerror}. The hub makes it when it starts; read it as"
+            f"{path} cannot be read: {error.strerror}. The hub makes it when it starts. Read it as"
             " root or as the hub's account."
         ) from error
 

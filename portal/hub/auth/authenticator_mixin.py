@@ -224,8 +224,8 @@ class AuthenticatorMixin(Authenticator):
             raise LoginError(
                 403,
                 "Invalid username or password. There have been many wrong attempts, so the next"
-                f" answer takes {format_wait(spacing_s)} or more. The right password still works;"
-                f" if you forgot yours, ask {self.contact}.",
+                f" answer takes {format_wait(spacing_s)} or more. The right password still works."
+                f" If you forgot yours, ask {self.contact}.",
             )
 
     def _no_turn(self, attempt: LoginAttempt) -> LoginError:

@@ -49,7 +49,7 @@ class UnservedNameError(LoginError):
         super().__init__(
             403,
             f"This portal cannot serve names like '{shown}', since it {why}. If that is your name"
-            " on the cluster, ask the administrators for another one; else correct it.",
+            " on the cluster, ask the administrators for another one. If not, correct it.",
         )
 
 

@@ -61,7 +61,7 @@ class PortalLDAPAuthenticator(AuthenticatorMixin, LDAPAuthenticator):
     ).tag(config=True)
 
     reader_dn = Unicode(
-        help="Entry that looks at accounts after their login; its password is in the environment"
+        help="Entry that looks at accounts after their login. Its password is in the environment"
         f" as {READER_PASSWORD}. Empty: the directory is not asked."
     ).tag(config=True)
     account_filter = Unicode(

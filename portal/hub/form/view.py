@@ -70,7 +70,7 @@ class FormView:
         if count.free:
             return f"{count.free} of {count.total} GPUs are free now."
         if count.total:
-            return f"All {count.total} GPUs are taken now; a session waits until one is free."
+            return f"All {count.total} GPUs are taken now, so a session waits until one is free."
         return ""
 
     @property

@@ -19,7 +19,7 @@ _RUNNING = (
     " other options."
 )
 _NOT_RUNNING = (
-    "The session is not running. Start it from the portal's home page, then repeat this; unsaved"
+    "The session is not running. Start it from the portal's home page, then repeat this. Unsaved"
     " changes stay in a tab while it is open."
 )
 _SHARE_GONE = "This invitation to a session does not exist or has expired. Ask for a new one."
@@ -34,12 +34,12 @@ SENTENCES = tuple(
     for pattern, sentence in (
         (
             r" is pending spawn$",
-            "The session is already starting. Its page, which the home page leads to, shows how far"
-            " it is; cancel it there to start one with other options.",
+            "The session is already starting. The home page links to its progress. Cancel it there"
+            " to start one with other options.",
         ),
         (
             r" is pending stop$",
-            "The session is stopping. Start a new one when it has ended, mostly within a minute.",
+            "The session is stopping. Start a new one when it has ended, usually within a minute.",
         ),
         (
             r" is pending (check|None)$",
@@ -55,7 +55,7 @@ SENTENCES = tuple(
         ),
         (
             r"^Missing or invalid credentials",
-            "Nobody is signed in. Send a token that is valid, or sign in.",
+            "You are not signed in. Sign in, or send a valid token.",
         ),
         (r"^No access to resources or resources not found$", _HIDDEN),
         (
@@ -64,15 +64,16 @@ SENTENCES = tuple(
         ),
         (
             r" has no such server (?P<name>.+)$",
-            "You have no session named {name}. The home page lists those that you have.",
+            "You have no session named {name}. The home page lists your sessions.",
         ),
         (
             r" has no server named '(?P<name>.*)'$",
-            "There is no session named {name}. The home page lists those that there are.",
+            "There is no session named {name}. The home page lists your sessions.",
         ),
         (
             r"^Named servers are not enabled",
-            "On this site everybody has one session, without a name. Open it from the home page.",
+            "This site allows one session for each user, without a name. Open it from the home"
+            " page.",
         ),
         (
             r" already has the maximum of (?P<n>\d+) named servers",
@@ -92,7 +93,7 @@ SENTENCES = tuple(
         (r"^auth has expired for | authentication has expired$", _LOG_IN_AGAIN),
         (
             r"^Spawner failed to start|^Unhandled error starting server",
-            "The session could not be started, by a fault of the portal. Try again; if that does"
+            "The session could not be started, by a fault of the portal. Try again. If that does"
             " not help, tell the administrators when it happened.",
         ),
         (

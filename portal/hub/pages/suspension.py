@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 _UNTIL_RESUMED = (
-    "It does not respond until they resume it, and then continues where it was; nothing is lost."
+    "It does not respond until they resume it, and then continues where it was. Nothing is lost."
 )
 
 

@@ -22,7 +22,7 @@ from spawner.settings.schema import setting
 BASE_URL = r"/(?:[A-Za-z0-9][A-Za-z0-9._~-]*/)*"
 check_public_url = url(
     *("http", "https"),
-    sentence="it must look like https://portal.example.com; a path is for base_url.",
+    sentence="it must look like https://portal.example.com. A path is for base_url.",
 )
 
 
@@ -50,7 +50,7 @@ class HubSettings:
         "Port on which users open the portal.", default=8000, lowest=1, highest=65535
     )
     public_address: str = setting(
-        "Address on which that port listens. 127.0.0.1 is for a front end with TLS on this host; on"
+        "Address on which that port listens. 127.0.0.1 is for a front end with TLS on this host. On"
         " any other, passwords and cookies cross the network unencrypted. 0.0.0.0 means all.",
         default="127.0.0.1",
         check=check_address,
@@ -136,7 +136,7 @@ class HubSettings:
         highest=366,
     )
     log_format: LogFormat = setting(
-        "How the hub writes its log; in json each line is an object, with the session's user and"
+        "How the hub writes its log. In json each line is an object, with the session's user and"
         " job.",
         default=LogFormat.TEXT,
     )

@@ -37,7 +37,7 @@ class LoginSettings:
         "Options of that authenticator, passed through under JupyterHub's own names.", default={}
     )
     servers: tuple[str, ...] = setting(
-        "LDAP servers, asked in this order; the next one is asked if one does not answer.",
+        "LDAP servers, asked in this order. If one does not answer, the next one is asked.",
         default=(),
         needed=WITH_LDAP,
         example=("ldap://127.0.0.1:389",),
@@ -75,7 +75,7 @@ class LoginSettings:
     )
     blocked_users: tuple[str, ...] = setting(
         "Users who may not log in, whatever admits them otherwise. When the hub starts, their"
-        " sessions end, and they are signed out; their tokens are refused.",
+        " sessions end, and they are signed out, and their tokens are refused.",
         default=(),
         check=check_user_names,
     )

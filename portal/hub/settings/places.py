@@ -46,13 +46,13 @@ class PlaceSettings:
     """Further storage of the site, in every home as a link of that name."""
 
     path: str = setting(
-        "Where the compute nodes mount it; this host too, unless check is off. {user} stands for"
-        " the user, {group} for each group of the user: then the folders that are there and that"
-        " the user may read are shown, those of groups as links NAME-GROUP.",
+        "Its path on the compute nodes, and on this host unless check is off. {user} stands for the"
+        " user. With {group} there is a link NAME-GROUP for each group of the user whose folder"
+        " exists and may be read by the user.",
         example="/scratch/{user}",
         check=check_place,
     )
-    label: str = setting("Name on the home page; by default that of the table.", default="")
+    label: str = setting("Name on the home page. By default that of the table.", default="")
     read_only: bool = setting(
         "Whether users can only read it: the home page then does not show how full it is.",
         default=False,

@@ -27,7 +27,7 @@ class PreflightSettings(RescueSettings):
         trait=None,
     )
     min_free_mib: int = setting(
-        "Space that the home needs, in MiB; with less it counts as full.",
+        "Space that the home needs, in MiB. With less it counts as full.",
         default=_CHECKS.min_free_mib,
         lowest=1,
         highest=1048576,

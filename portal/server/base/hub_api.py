@@ -102,7 +102,7 @@ class HubApi:
             raise _refusal(error) from error
         except (OSError, ValueError) as error:
             raise HubError(
-                f"The hub is not responding ({error}). The session is not affected; try again in "
+                f"The hub is not responding ({error}). The session is not affected. Try again in "
                 "a minute.",
                 503,
             ) from error
@@ -115,7 +115,7 @@ def _refusal(error: HTTPClientError) -> HubError:
         message = ""
     if not message:
         message = (
-            f"The hub is not responding ({error}). The session is not affected; try again in a "
+            f"The hub is not responding ({error}). The session is not affected. Try again in a "
             "minute."
         )
     # Tornado's own code for a timeout is 599.

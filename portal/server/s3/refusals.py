@@ -44,16 +44,16 @@ def in_words(endpoint: str, bucket: str = "") -> Iterator[None]:
         raise _explain(error.code or "", error.message or "", bucket) from None
     except (refused.ServerError, refused.InvalidResponseError) as error:
         raise S3SilentError(
-            f"{endpoint} answered, but not as S3 does ({str(error)[:200]}). Try again later; if it"
-            " stays so, tell the administrators."
+            f"{endpoint} answered, but not as S3 does ({str(error)[:200]}). Try again later. If"
+            " this continues, tell the administrators."
         ) from None
     except (urllib3.exceptions.HTTPError, OSError) as error:
         cause = _innermost(error)
         if isinstance(cause, urllib3.exceptions.SSLError):
             raise _distrust(endpoint, cause) from None
         raise S3SilentError(
-            f"S3, {endpoint}, does not answer ({_plain(cause)}). Try again later; if it stays so,"
-            " tell the administrators."
+            f"S3, {endpoint}, does not answer ({_plain(cause)}). Try again later. If this"
+            " continues, tell the administrators."
         ) from None
     except ValueError as error:
         # The client's own checks of names.

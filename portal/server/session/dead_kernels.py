@@ -32,7 +32,7 @@ _SAVE_MEMORY = (
     "Use smaller batches, shut down kernels that you do not need, or start a session with more "
     "memory."
 )
-_RESTARTED = "It has been restarted; what was in its memory is lost."
+_RESTARTED = "It has been restarted, and its memory is lost."
 _GIVEN_UP = "It died again each time it was restarted. To try once more: Kernel, Restart Kernel."
 
 

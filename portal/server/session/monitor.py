@@ -28,7 +28,7 @@ from portal.settings.session_tables import read_settings
 SUSPENSION_EVENT = "https://data-scientist-portal.example/events/suspension"
 SUSPENDED = (
     "An administrator has suspended this session. It answers nothing until they resume it, and "
-    "then continues where it was; nothing in it is lost."
+    "then continues where it was. Nothing in it is lost."
 )
 _SUSPENSION_SCHEMA = {
     "$id": SUSPENSION_EVENT,

@@ -161,7 +161,7 @@ class SshConnections:
             connection = await self._start(program, key, ends_s)
         except OSError as error:
             raise SshError(
-                f"sshd cannot be started on this node ({error}). Tell the administrators; until "
+                f"sshd cannot be started on this node ({error}). Tell the administrators. Until "
                 "then use JupyterLab and its terminals."
             ) from error
         finally:

@@ -57,7 +57,7 @@ class SshSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):
         if user is None or not has_token or "Authorization" not in self.request.headers:
             return "A connection over ssh needs a token. Make one on the portal's page 'Tokens'."
         if owner and user.username != owner:
-            return "This session belongs to somebody else; only its owner may connect over ssh."
+            return "This session belongs to somebody else. Only its owner may connect over ssh."
         if not await ensure_async(
             self.authorizer.is_authorized(self, user, "execute", self.auth_resource)
         ):

@@ -35,7 +35,7 @@ def find_sshd(path: str = SBIN) -> str:
     if program is None:
         raise SshError(
             "This node has no sshd, so no editor can connect to the session over ssh. Ask the "
-            "administrators to install openssh-server on the compute nodes; until then use "
+            "administrators to install openssh-server on the compute nodes. Until then use "
             "JupyterLab and its terminals."
         )
     return program

@@ -48,8 +48,8 @@ def parse_request(body: Any, viewer: Viewer = TENSORBOARD) -> tuple[str, ...]:
         raise FolderError(f"{viewer.title} was asked for a folder that is not text. Give its path.")
     if not names:
         raise FolderError(
-            f"{viewer.title} was asked for without a folder. Select one in the file browser first; "
-            "what was selected may have been deleted."
+            f"{viewer.title} was asked for without a folder. Select one in the file browser first. "
+            "What was selected may have been deleted."
         )
     if len(names) > _MAX_LOGDIRS:
         raise FolderError(
@@ -86,7 +86,7 @@ def resolve_folder(
         )
     if relative == Path():
         raise FolderError(
-            f"{title} was asked for all your files; it would read every folder below. "
+            f"{title} was asked for all your files. It would read every folder below. "
             f"Choose the folder with the {contents}."
         )
     path = _existing_folder(real_root / relative, shown, viewer)

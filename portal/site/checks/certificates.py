@@ -92,7 +92,7 @@ async def _probe_certificate(public_url: str) -> Finding:
     except OSError as error:
         return problem(
             f"{public_url} does not answer: {error.strerror or error}.",
-            "Start the front end; it forwards to public_port of [hub] on this host.",
+            "Start the front end. It forwards to public_port of [hub] on this host.",
         )
 
 

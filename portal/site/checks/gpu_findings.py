@@ -120,7 +120,7 @@ def _assess_nvidia_smi(
         return [
             warning(
                 f"{place}: there is no nvidia-smi.",
-                "Install NVIDIA's driver with its programs; on a site without real GPUs set"
+                "Install NVIDIA's driver with its programs. On a site without real GPUs set"
                 " simulated_gpus = true in [site].",
             )
         ]
@@ -131,7 +131,7 @@ def _assess_nvidia_smi(
         cure = (
             "Reboot it: the driver was updated in use."
             if is_updated
-            else "Install NVIDIA's driver for its kernel, or load it (modprobe nvidia); dmesg has"
+            else "Install NVIDIA's driver for its kernel, or load it (modprobe nvidia). dmesg has"
             " the driver's messages (Xid)."
         )
         return [problem(f"{place}: nvidia-smi says: {said.rstrip('.')}.", cure)]
@@ -168,7 +168,7 @@ def _assess_state(gpu: Mapping[str, Any], place: str) -> Iterator[Finding]:
     if n_errors := gpu.get("n_uncorrected"):
         yield warning(
             f"{name} has had {_word(n_errors)} uncorrected ECC errors since the driver was loaded.",
-            "Drain the node and reset the GPU (nvidia-smi -r); replace it if they come again.",
+            "Drain the node and reset the GPU (nvidia-smi -r). Replace it if they come again.",
         )
     if gpu.get("row_failure") == "Yes":
         yield problem(f"{name} cannot replace a row of its memory.", "Have the card replaced.")

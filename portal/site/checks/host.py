@@ -68,7 +68,7 @@ def probe_database(hub: HubSettings) -> Finding:
     if not path.exists():
         if not os.access(state_dir, os.W_OK):
             return problem(f"{state_dir} cannot be written.", "Give it to the hub's account.")
-        return skipped(f"{path} is not there yet.", "Start the hub once; it creates the database.")
+        return skipped(f"{path} is not there yet.", "Start the hub once. It creates the database.")
     try:
         database = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S)
         try:

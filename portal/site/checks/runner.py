@@ -77,14 +77,14 @@ async def _run_one(check: Check) -> list[Finding]:
         return [
             problem(
                 f"no answer in {check.timeout_s:g} s.",
-                "Look at what this check queries; a hanging file server or daemon is likely.",
+                "Look at what this check queries. A hanging file server or daemon is likely.",
             )
         ]
     except SlurmUnavailableError as error:
         return [
             problem(
                 f"Slurm does not answer. {_format_stderr(error)}".strip(),
-                "Look at scontrol ping; start slurmctld, and munge on this host and on its own.",
+                "Look at scontrol ping. Start slurmctld, and munge on this host and on its own.",
             )
         ]
     except PortalError as error:

@@ -119,7 +119,7 @@ async def check_accounting(slurm: Slurm) -> list[Finding]:
     except SlurmError as error:
         return [
             warning(
-                "slurmdbd does not answer; ends, limits and GPU hours are unknown until it does.",
+                "slurmdbd does not answer, so ends, limits and GPU hours are unknown meanwhile.",
                 f"Start slurmdbd. It said: {error.stderr.strip() or error.message}",
             )
         ]

@@ -47,7 +47,7 @@ def assess_rules(
             findings.append(
                 problem(
                     f"{account} may also run {rule.command} as {rule.runs_as}.",
-                    "Remove that rule; the portal needs only its own two programs.",
+                    "Remove that rule. The portal needs only its own two programs.",
                 )
             )
         elif _is_too_wide(rule.runs_as):

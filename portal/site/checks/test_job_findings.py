@@ -142,7 +142,7 @@ def _clock(trial: CheckJobResult, node: str) -> list[Finding]:
     return [
         warning(
             f"the clock of {node} is {abs(trial.clock_s):.0f} s {how} this host's.",
-            "Run chrony or ntpd on both; munge refuses messages that are minutes off.",
+            "Run chrony or ntpd on both. munge refuses messages that are minutes off.",
         )
     ]
 

@@ -45,7 +45,7 @@ _NO_HOME = "no home"
 _CURES = {
     _NO_HOME: "Make it, with the user as its owner, or let pam_mkhomedir do so at logins by ssh.",
     "failed": "This is a fault of the portal: report it with this line.",
-    "full": "Free space, or raise the quota; min_free_mib in [preflight] is the limit.",
+    "full": "Free space, or raise the quota. min_free_mib in [preflight] is the limit.",
     "missing": 'Correct the path in the settings, or set its check in [preflight] to "off".',
     "unmounted": "Mount it on this host, or set isilon_is_mount in [preflight], or is_mount in"
     " [storage.NAME], to false.",

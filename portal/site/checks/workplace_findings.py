@@ -63,7 +63,7 @@ def assess_workplace(
         return [
             warning(
                 f"what templates need and the free space are not known on {node}: {said}.",
-                "Run the check again; look at the file servers of the home and of the templates.",
+                "Run the check again. Look at the file servers of the home and of the templates.",
             )
         ]
     return [

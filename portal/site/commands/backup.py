@@ -50,7 +50,7 @@ def run_backup(arguments: argparse.Namespace) -> int:
 def refuse_running_hub(hub: HubSettings) -> None:
     """Refuse to change the database or the code of a hub that runs."""
     address = urlsplit(hub.url)
-    stop_it = "Stop it, do this again, and start it; sessions continue."
+    stop_it = "Stop it, do this again, and start it. Sessions continue."
     # Not whether it answers: one that hangs runs, too.
     with contextlib.suppress(OSError):
         socket.create_connection((address.hostname, address.port), BUSY_TIMEOUT_S).close()

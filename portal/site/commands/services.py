@@ -67,7 +67,7 @@ def _make_certificates(folder: Path, address: str) -> None:
         raise SiteError(
             f"The certificates of internal TLS in {folder} cannot be read or made: {error}."
             " Make sure that the folder above it belongs to the hub's account, or remove damaged"
-            " files; running sessions then have to be started again."
+            " files. Running sessions then have to be started again."
         ) from error
 
 

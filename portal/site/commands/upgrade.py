@@ -49,7 +49,7 @@ def run_switch(arguments: argparse.Namespace) -> int:
     if arguments.database is not None:
         describe_copy(settings.hub, arguments.database)
     if not may_change(
-        arguments, f"Stop the hub, use version {switch.version}, and start it; sessions continue"
+        arguments, f"Stop the hub, use version {switch.version}, and start it. Sessions continue"
     ):
         return 0
     has_systemd = SYSTEMD.is_dir()

@@ -78,8 +78,8 @@ def write_shards(
     except (OSError, tf.errors.OpError) as error:
         reason = getattr(error, "strerror", None) or getattr(error, "message", error)
         raise DataError(
-            f"The shards cannot be written into {folder}: {reason}. What is whole stays; "
-            "call it again in the same way to continue."
+            f"The shards cannot be written into {folder}: {reason}. Complete shards stay. "
+            "Call it again in the same way to continue."
         ) from error
 
 

@@ -109,7 +109,7 @@ def _name(text: str | None) -> str:
 def _number(name: str, text: str) -> int:
     if not text.isascii() or not text.isdigit():
         raise SessionError(
-            f"The environment of this session says {text!r} for {name}; a number was expected. "
-            "Restart the server from the Control Panel; if it stays, tell the administrators."
+            f"The environment of this session says {text!r} for {name}, but a number was expected. "
+            "Restart the server from the Control Panel. If it stays, tell the administrators."
         )
     return int(text)

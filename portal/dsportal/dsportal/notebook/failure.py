@@ -81,7 +81,7 @@ def explain_failure(folder: RunFolder, end: End, n_ranks: int) -> LaunchError:
             node = absent["node"] or (lost[0]["node"] if lost else "A node of the job")
             return StepError(
                 f"Node {node} has no {absent['path']}. Tell the administrators to install this "
-                "kernel's environment there; until then choose other nodes, or fewer."
+                "kernel's environment there. Until then choose other nodes, or fewer."
             )
     if lost:
         return _lost_rank_error(folder, lost[0], n_ranks)
@@ -94,7 +94,7 @@ def explain_failure(folder: RunFolder, end: End, n_ranks: int) -> LaunchError:
         )
     return StepError(
         f"Slurm did not run the {n_ranks} ranks to their end (exit status {end.status}). If the "
-        f"session is near its end, start a new one; else tell the administrators:\n{said}"
+        f"session is near its end, start a new one. Else tell the administrators:\n{said}"
     )
 
 

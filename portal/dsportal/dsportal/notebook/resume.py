@@ -34,7 +34,7 @@ def find_resumed(resume: object, name: str) -> Run | None:
     if resume is True and not able:
         raise LaunchError(
             f"No earlier run of {name} has saved a checkpoint, so there is nothing to resume. "
-            "Leave resume out; dsportal.checkpoint says how a function saves one."
+            "Leave resume out. help(dsportal.checkpoint) says how a function saves one."
         )
     found = earlier[0] if resume is True else attach(str(resume))
     if found.folder.saved_s:

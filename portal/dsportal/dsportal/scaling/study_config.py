@@ -95,7 +95,7 @@ def make_configs(
     for text in shapes:
         match = _SHAPE.fullmatch(text)
         if match is None:
-            raise LaunchError(f"{text!r} is no shape; write nodes x ranks on each, such as '2x4'.")
+            raise LaunchError(f"{text!r} is no shape. Write nodes x ranks on each, such as '2x4'.")
         n_nodes, ranks_per_node = int(match[1]), int(match[2])
         for batch_size in batch_sizes:
             n_images = batch_size

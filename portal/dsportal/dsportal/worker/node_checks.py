@@ -122,7 +122,7 @@ def _all_reports(client: StoreClient, n_nodes: int) -> list[Report]:
             raise StepError(
                 f"Only {len(reports)} of {n_nodes} nodes have started their ranks within "
                 f"{ALL_HERE_WITHIN_S:.0f} s: {', '.join(report.node for report in reports)}. The "
-                "logs of the ranks may say why; else tell the administrators."
+                "logs of the ranks may say why. Else tell the administrators."
             ) from error
         reports.append(Report(**json.loads(text)))
     return reports

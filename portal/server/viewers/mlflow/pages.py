@@ -54,8 +54,8 @@ class MlflowPages(FolderPages):
         """Return the page that shows this folder; start one if there is none."""
         if len(names) > 1:
             raise FolderError(
-                f"MLflow was asked for {len(names)} folders; a page shows one. Select one; several"
-                " pages can be open at once."
+                f"MLflow was asked for {len(names)} folders, but a page shows one. Select one."
+                " Several pages can be open at once."
             )
         return await super().open(names)
 

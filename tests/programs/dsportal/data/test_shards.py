@@ -144,8 +144,8 @@ OTHERS = (
         ),
         (
             "no_rights",
-            "The shards cannot be written into /proc/shards: No such file or directory. What is "
-            "whole stays; call it again in the same way to continue.",
+            "The shards cannot be written into /proc/shards: No such file or directory. "
+            "Complete shards stay. Call it again in the same way to continue.",
         ),
     ],
 )
@@ -161,4 +161,4 @@ def test_an_error_of_tensorflow_is_said_in_its_words(found):
     text = found["refuse"]["blocked"]
 
     assert text.startswith("The shards cannot be written into PLACE/blocked: PLACE/blocked/.shard-")
-    assert "; Is a directory. What is whole stays" in text
+    assert "; Is a directory. Complete shards stay" in text

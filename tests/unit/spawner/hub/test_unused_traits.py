@@ -43,15 +43,15 @@ def test_a_configuration_file_of_batchspawner_is_told_what_it_sets_in_vain(tmp_p
     said = list(describe_unused(PyFileConfigLoader(str(path)).load_config(), SlurmGPUSpawner))
 
     assert said == [
-        "c.SlurmGPUSpawner.req_memory is set and not used. Remove it; in its place:"
-        " memory_per_gpu_gib (memory_per_gpu_gib of [resources] in portal.toml); for each GPU of"
+        "c.SlurmGPUSpawner.req_memory is set and not used. Remove it. In its place:"
+        " memory_per_gpu_gib (memory_per_gpu_gib of [resources] in portal.toml): for each GPU of"
         " the session.",
-        "c.SlurmSpawner.batch_script is set and not used. Remove it; in its place: req_prologue,"
+        "c.SlurmSpawner.batch_script is set and not used. Remove it. In its place: req_prologue,"
         " req_epilogue and req_options.",
-        "c.BatchSpawnerBase.req_runtime is set and not used. Remove it; in its place:"
-        " session_hours and max_session_hours (session_hours of [resources] in portal.toml);"
+        "c.BatchSpawnerBase.req_runtime is set and not used. Remove it. In its place:"
+        " session_hours and max_session_hours (session_hours of [resources] in portal.toml):"
         " users choose how long.",
-        "c.Spawner.cmd is set and not used. Remove it; in its place: server_argv (server of"
+        "c.Spawner.cmd is set and not used. Remove it. In its place: server_argv (server of"
         " [environments] in portal.toml).",
     ]
 

@@ -62,7 +62,7 @@ def test_a_missing_token_says_where_it_should_be_and_who_makes_it(tmp_path: Path
 
     assert str(refused.value) == (
         f"{tmp_path}/culler-token cannot be read: No such file or directory. The hub makes it when "
-        "it starts; read it as root or as the hub's account."
+        "it starts. Read it as root or as the hub's account."
     )
 
 

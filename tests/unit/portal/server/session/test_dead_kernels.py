@@ -86,7 +86,7 @@ def test_the_reason_is_said_in_words(dead: DeadKernels, status: int | None, word
 
     assert said.startswith("The kernel of digits.ipynb ")
     assert words in said
-    assert said.endswith("It has been restarted; what was in its memory is lost.")
+    assert said.endswith("It has been restarted, and its memory is lost.")
 
 
 def test_a_kernel_that_was_killed_for_its_memory_is_told_from_one_that_was_only_killed(

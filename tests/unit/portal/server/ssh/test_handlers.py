@@ -57,7 +57,7 @@ async def test_only_a_token_in_the_header_suffices() -> None:
 
 
 async def test_a_colleague_or_administrator_whom_jupyterhub_lets_in_may_not() -> None:
-    assert "only its owner" in await refusal("grace", TOKEN)
+    assert "Only its owner" in await refusal("grace", TOKEN)
 
 
 async def test_a_token_that_may_not_use_the_session_is_told_so() -> None:

@@ -47,7 +47,7 @@ def test_runs_are_shown_and_the_folder_that_kernels_log_to_also_before_the_first
 
 
 async def test_several_folders_are_refused_with_what_to_do(pages: MlflowPages) -> None:
-    with pytest.raises(FolderError, match="2 folders; a page shows one"):
+    with pytest.raises(FolderError, match="2 folders, but a page shows one"):
         await pages.open(["logged", "mlruns"])
 
 
