@@ -63,7 +63,7 @@ def section(parser: argparse.ArgumentParser, name: str, summary: str) -> str:
     """Return the part about one command: what it does, and a table of its arguments."""
     # Not argparse's own help: its form differs between releases of Python.
     rows = [row(parser, action) for action in parser._actions if action.dest != "help"]
-    text = parser.description or summary
+    text = (parser.description or summary).replace("%%", "%")
     lines = [f"## {name}", "", f"{text[:1].upper()}{text[1:].rstrip('.')}.", ""]
     lines += ["| argument | meaning |", "|---|---|", *rows, ""] if rows else []
     return "\n".join(lines)

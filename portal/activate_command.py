@@ -50,11 +50,11 @@ def add_commands(commands: Any) -> None:
     """Add `activate` to `commands`, the subparsers of `dsportal`."""
     parser = commands.add_parser(
         "activate",
-        help=f"for a kernel's python in a terminal or a job script: source {SCRIPT} KERNEL",
-        description="Prints what a shell runs so that python is that of a kernel. In a terminal "
-        f"or a job script: source {SCRIPT} KERNEL; to leave it: deactivate",
+        help=f"use a kernel's python in a terminal or a job script: source {SCRIPT} KERNEL",
+        description="Prints the shell commands that make python that of a kernel. In a terminal or "
+        f"a job script use: source {SCRIPT} KERNEL. The command deactivate undoes it",
     )
-    parser.add_argument("kernel", nargs="?", default="", help="such as pytorch")
+    parser.add_argument("kernel", nargs="?", default="", help="kernel, such as pytorch")
     parser.set_defaults(run=print_activation)
 
 

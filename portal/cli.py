@@ -87,7 +87,7 @@ def _administrators_commands() -> frozenset[str]:
 def _add_administrators_commands(commands: Commands) -> None:
     config = commands.add_parser("config", help="check and explain the site's settings")
     actions = config.add_subparsers(required=True, metavar="ACTION")
-    check = actions.add_parser("check", help="read the settings and name what is wrong")
+    check = actions.add_parser("check", help="read the settings and report mistakes")
     check.add_argument(
         "--settings",
         type=Path,
@@ -98,7 +98,7 @@ def _add_administrators_commands(commands: Commands) -> None:
     check.set_defaults(run=check_config)
     example = actions.add_parser("example", help="print a complete settings file with comments")
     example.set_defaults(run=print_example)
-    reference = actions.add_parser("reference", help="print what every key means, as Markdown")
+    reference = actions.add_parser("reference", help="print the meaning of every key, as Markdown")
     reference.set_defaults(run=print_reference)
     site.add_commands(commands)
 

@@ -26,7 +26,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def add_yes(parser: argparse.ArgumentParser) -> None:
     """Add --yes alone."""
-    parser.add_argument("--yes", action="store_true", help="do not ask; needed without a terminal")
+    parser.add_argument(
+        "--yes", action="store_true", help="do not ask (required without a terminal)"
+    )
 
 
 def confirm(change: str, *, yes: bool) -> None:

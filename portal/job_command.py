@@ -52,13 +52,17 @@ def add_commands(commands: Any) -> None:
     new = actions.add_parser(
         "new",
         help="write a job file for sbatch",
-        description="Writes SCRIPT's job file: one rank for each GPU, with the portal's cores "
-        "and memory for each. Start it with: sbatch SCRIPT.job",
+        description="Writes a job file for SCRIPT with one rank for each GPU, and the portal's "
+        "cores and memory for each rank. Submit it with: sbatch SCRIPT.job",
     )
-    new.add_argument("--gpus", type=int, default=1, help="GPUs on all nodes (default: 1)")
-    new.add_argument("--nodes", type=int, default=1, help="nodes (default: 1)")
+    new.add_argument(
+        "--gpus", type=int, default=1, help="number of GPUs on all nodes together (default: 1)"
+    )
+    new.add_argument("--nodes", type=int, default=1, help="number of nodes (default: 1)")
     hours = ResourceSettings().session_hours
-    new.add_argument("--hours", type=float, default=hours, help=f"time limit (default: {hours:g})")
+    new.add_argument(
+        "--hours", type=float, default=hours, help=f"time limit in hours (default: {hours:g})"
+    )
     for word, what in (
         ("partition", "Slurm partition"),
         ("account", "Slurm account"),
@@ -67,27 +71,30 @@ def add_commands(commands: Any) -> None:
         new.add_argument(
             f"--{word}",
             default=os.environ.get(f"SLURM_JOB_{word.upper()}", ""),
-            help=f"{what} (default: the session's, else the cluster's)",
+            help=f"{what} (default: the session's, or else the cluster's)",
         )
     new.add_argument(
         "--with",
         dest="program",
         choices=tuple(PROGRAMS),
         default=_default_program(os.environ.get(KERNEL, "")),
-        help="horovod, torch, or plain for any program (default: %(default)s)",
+        help="launcher of the ranks, plain for any program (default: %(default)s)",
     )
     new.add_argument(
         "--kernel",
         default="",
-        help="whose Python runs the script, such as an environment of yours (default: tensorflow "
-        "for horovod, pytorch for torch, and for plain the active one, else the node's python3)",
+        help="kernel whose Python runs the script, such as an environment of yours (default: "
+        "tensorflow for horovod, pytorch for torch, for plain the active one or else the node's "
+        "python3)",
     )
     new.add_argument("--mpi", action="store_true", help="Horovod over MPI instead of Gloo")
-    new.add_argument("--output", type=Path, metavar="FILE", help="default: SCRIPT.job; - prints it")
-    new.add_argument("--force", action="store_true", help="replace a file that is there")
-    new.add_argument("script", type=Path, help="the training script")
+    new.add_argument(
+        "--output", type=Path, metavar="FILE", help="job file (default: SCRIPT.job, - prints it)"
+    )
+    new.add_argument("--force", action="store_true", help="replace an existing file")
+    new.add_argument("script", type=Path, help="training script")
     # The script's own options too, which argparse would else take for ours.
-    new.add_argument("arguments", nargs=argparse.REMAINDER, help="its command line")
+    new.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the script")
     new.set_defaults(run=write_job)
 
 

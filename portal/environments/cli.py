@@ -50,11 +50,11 @@ def add_commands(commands: Commands) -> None:
     _describe_add(actions.add_parser("add", help="offer another environment as a kernel"))
     listing = actions.add_parser("list", help="print all environments")
     listing.set_defaults(run=print_environments)
-    check = actions.add_parser("check", help="try each environment on this machine")
-    check.add_argument("id", nargs="?", help="only this one")
+    check = actions.add_parser("check", help="start each environment on this machine")
+    check.add_argument("id", nargs="?", help="only this environment")
     check.set_defaults(run=check_environments)
     remove = actions.add_parser("remove", help="remove one of your own environments")
-    remove.add_argument("id", help="the short name")
+    remove.add_argument("id", help="short name of the environment")
     add_yes(remove)
     remove.set_defaults(run=remove_environment)
     add_locked_commands(actions)
@@ -63,7 +63,7 @@ def add_commands(commands: Commands) -> None:
 
 def _describe_add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "id", help="a short name in small letters; or the path of an environment or image"
+        "id", help="short name in small letters, or path of an environment or image"
     )
     place = parser.add_mutually_exclusive_group()
     place.add_argument("--virtualenv", metavar="FOLDER", help="a virtual environment")
@@ -73,22 +73,24 @@ def _describe_add(parser: argparse.ArgumentParser) -> None:
         "--image",
         metavar="IMAGE",
         help="an Apptainer or Singularity image file, "
-        "or what one is made from: docker://..., oci:FOLDER, docker-archive:FILE",
+        "or a source to build one from: docker://..., oci:FOLDER, docker-archive:FILE",
     )
     place.add_argument("--interpreter", metavar="FILE", help="any other interpreter")
-    parser.add_argument("--name", help="what the launcher shows")
-    parser.add_argument("--language", choices=languages())
-    parser.add_argument("--program", help="interpreter inside it (default: the language's)")
-    parser.add_argument("--logo", metavar="FILE", help="PNG or SVG for the launcher")
+    parser.add_argument("--name", help="name in the launcher")
+    parser.add_argument("--language", choices=languages(), help="language of the kernel")
     parser.add_argument(
-        "--binds", nargs="+", metavar="FOLDER", help="folders that are visible in the image"
+        "--program", help="interpreter inside the environment (default: the language's)"
+    )
+    parser.add_argument("--logo", metavar="FILE", help="icon in the launcher, PNG or SVG")
+    parser.add_argument(
+        "--binds", nargs="+", metavar="FOLDER", help="folders to make visible in the image"
     )
     parser.add_argument(
-        "--site", action="store_true", help=f"for everybody, in {SITE_PATH} (else for yourself)"
+        "--site",
+        action="store_true",
+        help=f"add it for all users, in {SITE_PATH} (default: for you)",
     )
-    parser.add_argument(
-        "--untried", action="store_true", help="do not try it here, where it may not work"
-    )
+    parser.add_argument("--untried", action="store_true", help="do not try it on this machine")
     _describe_image(parser.add_argument_group("images made from a container"))
     parser.set_defaults(run=add_environment)
 
@@ -98,13 +100,16 @@ def _describe_image(group: argparse._ArgumentGroup) -> None:
         "--into",
         metavar="FOLDER",
         type=Path,
-        help=f"where the image file goes (default: ~/{OWN_FOLDER}; must be given with --site)",
+        help=f"folder for the image file (default: ~/{OWN_FOLDER}, required with --site)",
     )
     group.add_argument(
         "--registry-key", metavar="FILE", type=Path, help="file with your key, mode 0600"
     )
     group.add_argument(
-        "--registry-user", metavar="NAME", default=NGC_USER, help="default: %(default)s, NVIDIA's"
+        "--registry-user",
+        metavar="NAME",
+        default=NGC_USER,
+        help="user of the registry (default: %(default)s, for NVIDIA's)",
     )
 
 
@@ -227,10 +232,10 @@ def remove_environment(arguments: argparse.Namespace) -> int:
     kept = own.path if own is not None and own.path not in files else None
     for one in undeleted:
         print(
-            f"{one} could not be deleted: a kernel may still use it. End that kernel; the next "
-            "environment that you remove there takes it along."
+            f"Could not delete {one}, because a kernel may still be using it. Shut the kernel "
+            "down. The files will be deleted with the next environment that you remove there."
         )
-    print(f"Removed {arguments.id}.{f' {kept} is left as it is.' if kept else ''}")
+    print(f"Removed {arguments.id}.{f' {kept} was kept.' if kept else ''}")
     return 0
 
 

@@ -61,34 +61,47 @@ class IntermixedParser(argparse.ArgumentParser):
 def add_locked_commands(actions: Commands) -> None:
     """Add the commands to `actions`, the subparsers of `dsportal environments`."""
     new = actions.add_parser("new", help="make an environment with packages of your choice")
-    new.add_argument("id", metavar="NAME", help="a short name in small letters")
-    new.add_argument("packages", nargs="*", metavar="PACKAGE", help="such as einops or 'keras<4'")
-    new.add_argument("--like", metavar="KERNEL", help="on top of a shipped kernel, as pytorch")
-    new.add_argument("--python", metavar="VERSION", help="such as 3.12 (default: the portal's)")
+    new.add_argument("id", metavar="NAME", help="short name in small letters")
     new.add_argument(
-        *("-r", "--requirements"), type=Path, action="append", default=[], metavar="FILE"
+        "packages", nargs="*", metavar="PACKAGE", help="package, such as einops or 'keras<4'"
+    )
+    new.add_argument("--like", metavar="KERNEL", help="kernel to start from, such as pytorch")
+    new.add_argument(
+        "--python", metavar="VERSION", help="Python version, such as 3.12 (default: the portal's)"
+    )
+    new.add_argument(
+        *("-r", "--requirements"),
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="file of packages, as for pip",
     )
     new.add_argument(
         "--folder",
         type=Path,
         metavar="FOLDER",
-        help=f"put it there (default: ~/{OWN_ENVIRONMENTS})",
+        help=f"parent folder (default: ~/{OWN_ENVIRONMENTS})",
     )
     new.add_argument(
         "--share",
         nargs="?",
         const="",
         metavar="GROUP",
-        help="let this group read it (without a name, the group of the folder)",
+        help="group that may use it (without a name: the group of the folder)",
     )
-    new.add_argument("--name", help="what the launcher shows")
+    new.add_argument("--name", help="name in the launcher")
     new.set_defaults(run=make_environment)
-    update = actions.add_parser("update", help="install newer versions into one made by 'new'")
-    update.add_argument("id", metavar="NAME")
-    update.add_argument("packages", nargs="*", metavar="PACKAGE", help="add these, too")
+    update = actions.add_parser(
+        "update", help="install newer versions into an environment made by 'new'"
+    )
+    update.add_argument("id", metavar="NAME", help="short name of the environment")
+    update.add_argument("packages", nargs="*", metavar="PACKAGE", help="further packages to add")
     update.set_defaults(run=update_environment)
-    export = actions.add_parser("export", help="print the packages of one with their versions")
-    export.add_argument("id", metavar="NAME")
+    export = actions.add_parser(
+        "export", help="print the packages of an environment with their versions"
+    )
+    export.add_argument("id", metavar="NAME", help="short name of the environment")
     export.set_defaults(run=export_environment)
 
 

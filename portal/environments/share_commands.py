@@ -16,18 +16,18 @@ from portal.environments.sharing import group_id, group_name, share, unshare
 
 def add_share_commands(actions: Commands) -> None:
     """Add the commands to `actions`, the subparsers of `dsportal environments`."""
-    sharing = actions.add_parser("share", help="let a group use one made by 'new'")
-    sharing.add_argument("id", metavar="NAME")
+    sharing = actions.add_parser("share", help="let a group use an environment made by 'new'")
+    sharing.add_argument("id", metavar="NAME", help="short name of the environment")
     sharing.add_argument(
         "--with",
         dest="group",
         default="",
         metavar="GROUP",
-        help="a group of yours (default: that of the folder which it is in)",
+        help="one of your groups (default: the group of the parent folder)",
     )
     sharing.set_defaults(run=share_environment)
-    private = actions.add_parser("unshare", help="keep one for yourself again")
-    private.add_argument("id", metavar="NAME")
+    private = actions.add_parser("unshare", help="stop sharing an environment")
+    private.add_argument("id", metavar="NAME", help="short name of the environment")
     private.set_defaults(run=unshare_environment)
 
 

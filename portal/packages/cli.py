@@ -45,27 +45,33 @@ class Kernel:
 
 def add_commands(commands: Any) -> None:
     """Add `packages` to `commands`, the subparsers of `dsportal`."""
-    parser = commands.add_parser("packages", help="what you installed for the shipped kernels")
+    parser = commands.add_parser("packages", help="manage your packages for the shipped kernels")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     listing = actions.add_parser("list", help="list your packages and their size")
-    listing.add_argument("kernel", nargs="?", help="only this one")
+    listing.add_argument("kernel", nargs="?", help="only this kernel")
     listing.set_defaults(run=print_packages)
     pip = actions.add_parser("pip", help="run pip for a kernel, as %%pip does in a cell")
     pip.set_defaults(run=run_pip)
-    pip.add_argument("kernel", help="such as tensorflow")
-    pip.add_argument("words", nargs=argparse.REMAINDER, help="such as: install einops")
-    reset = actions.add_parser("reset", help="remove your packages of all releases of a kernel")
+    pip.add_argument("kernel", help="kernel, such as tensorflow")
+    pip.add_argument(
+        "words", nargs=argparse.REMAINDER, help="arguments of pip, such as: install einops"
+    )
+    reset = actions.add_parser(
+        "reset", help="remove all your packages of a kernel, of every release"
+    )
     reset.set_defaults(run=reset_packages)
-    reset.add_argument("kernel", help="such as tensorflow")
-    again = actions.add_parser("reinstall", help="install your packages for a new release")
-    again.add_argument("kernel", nargs="?", help="only this one, ir for R (default: all)")
+    reset.add_argument("kernel", help="kernel, such as tensorflow")
+    again = actions.add_parser(
+        "reinstall", help="install your packages again for a new release of a kernel"
+    )
+    again.add_argument("kernel", nargs="?", help="only this kernel, ir for R (default: all)")
     again.set_defaults(run=reinstall_packages)
     for word, text in (
         ("off", "start a kernel without your packages"),
-        ("on", "start it with them again"),
+        ("on", "start a kernel with your packages again"),
     ):
         switch = actions.add_parser(word, help=text)
-        switch.add_argument("kernel", help="such as tensorflow")
+        switch.add_argument("kernel", help="kernel, such as tensorflow")
         switch.set_defaults(run=switch_packages, is_off=word == "off")
 
 

@@ -39,12 +39,12 @@ def _command(module: str, name: str, room: str = "commands") -> Callable[[argpar
 
 def _add_operations(commands: Commands) -> None:
     status = commands.add_parser(
-        "status", help="what the hub knows of sessions, Slurm and versions"
+        "status", help="print versions, sessions and whether Slurm answers"
     )
     status.add_argument("--json", action="store_true", help="print JSON")
     status.set_defaults(run=_command("running_hub", "show_status"))
-    drain = commands.add_parser("drain", help="refuse new sessions; running ones continue")
-    drain.add_argument("--message", default="", metavar="TEXT", help="why, for users")
+    drain = commands.add_parser("drain", help="refuse new sessions while running ones continue")
+    drain.add_argument("--message", default="", metavar="TEXT", help="reason shown to users")
     add_options(drain)
     drain.set_defaults(run=_command("running_hub", "drain"))
     undrain = commands.add_parser("undrain", help="accept new sessions again")
@@ -53,10 +53,10 @@ def _add_operations(commands: Commands) -> None:
     stop = sessions.add_subparsers(required=True, metavar="ACTION").add_parser(
         "stop", help="stop the sessions of a partition, of a user, or all"
     )
-    stop.add_argument("--partition", default="", metavar="NAME")
-    stop.add_argument("--user", default="", metavar="NAME")
+    stop.add_argument("--partition", default="", metavar="NAME", help="Slurm partition")
+    stop.add_argument("--user", default="", metavar="NAME", help="owner of the sessions")
     stop.add_argument("--all", action="store_true", help="every session")
-    stop.add_argument("--message", default="", metavar="TEXT", help="what their users read")
+    stop.add_argument("--message", default="", metavar="TEXT", help="message to their users")
     add_options(stop)
     stop.set_defaults(run=_command("running_hub", "stop_sessions"))
     for parser in (status, drain, undrain, stop):
@@ -66,13 +66,15 @@ def _add_operations(commands: Commands) -> None:
 def _add_users(commands: Commands) -> None:
     users = commands.add_parser("users", help="list the portal's users, remove those who have left")
     actions = users.add_subparsers(required=True, metavar="ACTION")
-    everybody = actions.add_parser("list", help="all users of the hub and their accounts")
+    everybody = actions.add_parser(
+        "list", help="print all users of the hub and the state of their accounts"
+    )
     everybody.add_argument("--json", action="store_true", help="print JSON")
     everybody.set_defaults(run=_command("users", "list_users"))
     remove = actions.add_parser(
-        "remove", help="stop a user's sessions, revoke tokens and cookies; files stay"
+        "remove", help="stop a user's sessions and revoke tokens and cookies (files are kept)"
     )
-    remove.add_argument("user", metavar="NAME")
+    remove.add_argument("user", metavar="NAME", help="user of the hub")
     remove.add_argument(
         "--even-if-allowed", action="store_true", help="even if the account may still log in"
     )
@@ -84,13 +86,16 @@ def _add_users(commands: Commands) -> None:
 
 def _add_usage(commands: Commands) -> None:
     usage = commands.add_parser(
-        "usage", help="GPU hours of a period by group and user, from Slurm's accounting"
+        "usage", help="print GPU hours by group and user, from Slurm's accounting"
     )
     usage.add_argument(
-        "--since", default="", metavar="DATE", help="such as 2026-11-01 (default: this month)"
+        "--since",
+        default="",
+        metavar="DATE",
+        help="first day, such as 2026-11-01 (default: this month)",
     )
     usage.add_argument(
-        "--until", default="", metavar="DATE", help="before this day (default: until now)"
+        "--until", default="", metavar="DATE", help="day after the last one (default: until now)"
     )
     usage.add_argument(
         "--by",
@@ -103,19 +108,19 @@ def _add_usage(commands: Commands) -> None:
 
 
 def _add_parts(commands: Commands) -> None:
-    part = commands.add_parser("run", help="become the proxy or the culler, for systemd")
-    part.add_argument("part", choices=("proxy", "culler"))
+    part = commands.add_parser("run", help="run the proxy or the culler (for systemd)")
+    part.add_argument("part", choices=("proxy", "culler"), help="the program")
     _add_settings(part)
     part.set_defaults(run=_command("services", "run_part"))
     backup = commands.add_parser("backup", help="copy the hub's database while it runs")
     backup.add_argument(
-        "--restore", type=Path, metavar="COPY", help="restore a copy; the hub must not be running"
+        "--restore", type=Path, metavar="COPY", help="restore this copy (stop the hub first)"
     )
     add_options(backup)
     _add_settings(backup)
     backup.set_defaults(run=_command("backup", "run_backup"))
-    switch = commands.add_parser("switch", help="use another installed version; sessions continue")
-    switch.add_argument("version", metavar="VERSION")
+    switch = commands.add_parser("switch", help="use another installed version (sessions continue)")
+    switch.add_argument("version", metavar="VERSION", help="an installed version")
     switch.add_argument(
         "--database",
         type=Path,
@@ -130,7 +135,7 @@ def _add_parts(commands: Commands) -> None:
 def _add_install_launcher(commands: Commands) -> None:
     launcher = commands.add_parser(
         "install-launcher",
-        help="install what sudo starts for the spawner in a JupyterHub of your own",
+        help="install the programs that sudo starts for the spawner in your own JupyterHub",
         description="Installs the programs that the hub runs as its users, and prints the rules of "
         "sudo that allow them, checked by visudo. deploy/site/install does this itself.",
     )
@@ -163,7 +168,7 @@ def _add_install_launcher(commands: Commands) -> None:
         metavar="FILE",
         help="interpreter of these programs, root's own (default: %(default)s)",
     )
-    add("--sudoers", type=Path, metavar="FILE", help="write the rules to this file, too")
+    add("--sudoers", type=Path, metavar="FILE", help="also write the rules to this file")
     add_options(launcher)
     launcher.set_defaults(run=_command("install_launcher", "run_install_launcher"))
 
@@ -171,12 +176,14 @@ def _add_install_launcher(commands: Commands) -> None:
 def _add_check(commands: Commands) -> None:
     check = commands.add_parser(
         "check",
-        help="check the whole site; each problem comes with its fix",
+        help="check the whole site, with a fix for each problem",
         description="Checks everything that sessions need. Run it as root or as the hub's "
         "account. With --user it also runs short jobs as that user in each partition.",
     )
     _add_settings(check)
-    check.add_argument("--user", default="", metavar="NAME", help="a user of the portal")
+    check.add_argument(
+        "--user", default="", metavar="NAME", help="user of the portal who runs short jobs"
+    )
     check.add_argument(
         "--gpus",
         type=_at_least_0(int),
@@ -188,17 +195,17 @@ def _add_check(commands: Commands) -> None:
         type=_at_least_0(float),
         default=WAIT_S,
         metavar="SECONDS",
-        help="that the short jobs may wait in the queue (default: %(default)g)",
+        help="longest wait of the short jobs in the queue (default: %(default)g)",
     )
     check.add_argument(
         "--only",
         action="append",
         default=[],
         metavar="CHECK",
-        help="run only this one; repeatable",
+        help="run only this check (can be repeated)",
     )
     check.add_argument("--json", action="store_true", help="print JSON, for monitoring")
-    check.add_argument("--debug", action="store_true", help="print what happens")
+    check.add_argument("--debug", action="store_true", help="print each step")
     check.set_defaults(run=_command("site", "run_site_check", room="checks"))
 
 

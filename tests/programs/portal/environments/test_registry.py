@@ -143,6 +143,6 @@ def test_what_somebody_else_made_is_forgotten_but_not_deleted(
 
     assert main(["environments", "remove", "mine", "--yes"]) == 0
 
-    assert f"Removed mine. {works} is left as it is." in capsys.readouterr().out
+    assert f"Removed mine. {works} was kept." in capsys.readouterr().out
     assert works.exists()
     assert read_registry(home / "site.toml", home).environments == ()

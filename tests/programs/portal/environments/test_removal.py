@@ -72,7 +72,7 @@ def test_a_folder_that_a_kernel_keeps_is_named(
 
     said = capsys.readouterr().out
     assert "Removed mine." in said
-    assert "End that kernel" in said
+    assert "Shut the kernel down" in said
     assert not folder.exists()
 
 
