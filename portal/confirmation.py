@@ -40,7 +40,7 @@ def confirm(change: str, *, yes: bool) -> None:
         return
     if not sys.stdin.isatty():
         raise NotConfirmedError(
-            f"Nobody can be asked here: {change}? Nothing was changed. To go on, add --yes."
+            f"Cannot ask without a terminal: {change}? Nothing was changed. Use --yes to confirm."
         )
     try:
         answer = input(f"{change}? [y/N] ")

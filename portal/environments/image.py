@@ -89,7 +89,7 @@ def _check_private(path: Path, status: os.stat_result) -> None:
     if mode := stat.S_IMODE(status.st_mode) & 0o177:
         raise RegistryError(
             f"Others may read the key in {path}: its mode has {mode:o} beyond 600. "
-            f"Run: chmod 600 {path}. If it was so for long, have a new key made."
+            f"Run: chmod 600 {path}. If others could read it for some time, request a new key."
         )
 
 
@@ -108,7 +108,7 @@ def make_image(container: Path | None, source: str, image: Path, login: Login | 
             "Add the environment in a terminal of a session, or load their module first."
         )
     if image.exists():
-        raise RegistryError(f"{image} is there already. Choose another name, or remove the file.")
+        raise RegistryError(f"{image} already exists. Choose another name, or remove the file.")
     # In the same folder, so that it can be renamed in one step.
     part = image.with_name(f".{image.name}.part")
     try:

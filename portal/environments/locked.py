@@ -86,7 +86,7 @@ def make_locked(
     """
     if folder.exists() or folder.is_symlink():
         raise RegistryError(
-            f"{folder} is there already. Choose another name or --folder; if it was left by a "
+            f"{folder} already exists. Choose another name or --folder; if it was left by a "
             "command that was killed, remove it."
         )
     try:

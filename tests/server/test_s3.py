@@ -202,12 +202,12 @@ def test_keys_are_in_no_answer_no_log_and_no_environment(ada: NotebookServer, s3
 def test_a_bucket_that_is_gone_and_a_file_that_is_gone_are_told(ada: NotebookServer) -> None:
     gone = ask(ada, "GET", "contents/gone")
     assert gone.status_code == 404
-    assert "The bucket gone is not there any more" in gone.json()["message"]
+    assert "The bucket gone no longer exists" in gone.json()["message"]
     hidden = ask(ada, "GET", "contents/lab/.hidden")
     assert (hidden.status_code, "does not exist" in hidden.json()["message"]) == (404, True)
     model = {"type": "file", "format": "text", "content": "x"}
     refused = ask(ada, "PUT", "contents/gone/a.txt", json=model)
-    assert "The bucket gone is not there any more" in refused.json()["message"]
+    assert "The bucket gone no longer exists" in refused.json()["message"]
     assert ask(ada, "GET", "files/lab/gone.bin").status_code == 404
 
 
@@ -243,8 +243,8 @@ def test_a_table_in_s3_is_previewed_and_not_the_one_of_that_path_in_the_home(
 @pytest.mark.parametrize(
     ("path", "status", "words"),
     [
-        ("lab/gone.parquet", 404, "not there any more"),
-        ("lab", 404, "not there any more"),
+        ("lab/gone.parquet", 404, "no longer exists"),
+        ("lab", 404, "no longer exists"),
         ("lab/../x.parquet", 404, "no folders '.' and '..'"),
         ("lab/notes.txt", 422, "has no preview"),
         ("lab/torn.parquet", 422, "is damaged"),

@@ -220,7 +220,7 @@ def test_a_bucket_that_is_gone_is_told_in_words(page: Page, s3: S3Server) -> Non
     dialog = page.locator(".jp-Dialog")
     expect(dialog).to_be_visible()
     picture(page, "s3-gone")
-    expect(dialog).to_contain_text("The bucket empty is not there any more")
+    expect(dialog).to_contain_text("The bucket empty no longer exists")
     dialog.get_by_role("button").last.click()
     expect(item(page, "lab")).to_be_visible()
     expect(item(page, "empty")).to_have_count(0)

@@ -100,14 +100,14 @@ def _words(
     else:
         after = following[0]
         text = (
-            f"Use {count}{gain}. More stop paying: {after.n_gpus} GPUs are "
-            f"{_times(after)}, so run two jobs on {count} each instead."
+            f"Use {count}{gain}. More GPUs are not worthwhile: {after.n_gpus} GPUs are "
+            f"{_times(after)}. Run two jobs on {count} each instead."
         )
     # Several fits: the points do not tell bandwidth and latency apart.
     if best.n_gpus > 2 * n_measured or len(model.fits) > 1:
         text += (
-            f" Measured on at most {n_measured} GPUs: measure on more of them before you rely on "
-            "the far end."
+            f" Measured on at most {n_measured} GPUs: measure with more GPUs before you rely on "
+            "predictions beyond that."
         )
     return text
 

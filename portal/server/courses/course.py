@@ -81,7 +81,7 @@ async def _check_origin(folder: Path, course: CourseLink) -> None:
         or origin.strip().removesuffix(".git") != course.repository.removesuffix(".git")
     ):
         raise CourseError(
-            f"{course.folder} is there already and holds something else than {course.repository}."
+            f"{course.folder} already exists and holds something other than {course.repository}."
             " Rename that folder, then open the link again."
         )
 

@@ -58,7 +58,7 @@ def read_link(query: Mapping[str, str], hosts: Collection[str]) -> CourseLink:
     if any(len(value) > _MOST_CHARS or not value.isprintable() for value in query.values()):
         raise CourseError(
             f"The link has a value of more than {_MOST_CHARS} characters, or one that cannot be"
-            " shown. Ask whoever gave it to you for another one."
+            " shown. Ask its author for another one."
         )
     repository = _repository(query.get("repo", ""), hosts)
     branch = query.get("branch", "")

@@ -84,7 +84,7 @@ class UploadHandler(ChunksHandler):
     async def _upload(self) -> Upload:
         target = await local_path(self)
         if not target.name or not await asyncio.to_thread(target.parent.is_dir):
-            raise HTTPError(404, "The folder is not there any more. Upload into another one.")
+            raise HTTPError(404, "The folder no longer exists. Upload into another one.")
         if await asyncio.to_thread(target.is_dir):
             raise HTTPError(409, f"{target.name} is a folder. Rename it, or the file.")
         return Upload(target, self.read_number("size"), self.read_number("modified"))

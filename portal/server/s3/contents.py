@@ -63,7 +63,7 @@ class S3Contents(AsyncContentsManager):
         """
         bucket, key = split(path)
         if not key:
-            raise HTTPError(400, "Buckets are made by whoever runs the S3 store, not here.")
+            raise HTTPError(400, "Only the operators of the S3 store can make buckets.")
         if "chunk" in model:
             raise HTTPError(400, "Large files go to portal/api/s3/uploads.")
         self.run_pre_save_hooks(model=model, path=path)
@@ -88,7 +88,7 @@ class S3Contents(AsyncContentsManager):
         """
         bucket, key = split(path.strip("/"))
         if not key:
-            raise HTTPError(400, "Buckets are removed by whoever runs the S3 store, not here.")
+            raise HTTPError(400, "Only the operators of the S3 store can remove buckets.")
         if await self._ask(lambda: self._store.look(bucket, key)) is not None:
             await self._ask(lambda: self._store.remove(bucket, key))
             return
@@ -105,7 +105,7 @@ class S3Contents(AsyncContentsManager):
         if not key or not new_key:
             raise HTTPError(400, "Buckets cannot be renamed.")
         if await self.exists(new_path):
-            raise HTTPError(409, f"{new_path} is there already.")
+            raise HTTPError(409, f"{new_path} already exists.")
         if await self._ask(lambda: self._store.look(bucket, key)) is None:
             key, new_key = f"{key}/", f"{new_key}/"
             await self._check_empty(bucket, key, "renamed or moved")
@@ -269,4 +269,4 @@ def _text(data: bytes) -> str | None:
 
 
 def _not_there(path: str) -> HTTPError:
-    return HTTPError(404, f"{path} is not there any more. Reload the list.")
+    return HTTPError(404, f"{path} no longer exists. Reload the list.")

@@ -162,7 +162,7 @@ class S3UploadHandler(ChunksHandler):
         if upload is None or (chunk.offset == 0 and upload.is_over):
             if not chunk.replaces and self._store.look(*place[:2]) is not None:
                 name = place[1].rpartition("/")[2]
-                raise S3Error(f"{name} is in this folder already. Rename one of the two.")
+                raise S3Error(f"{name} is already in this folder. Rename one of the two.")
             upload = self._uploads.begin(*place)
         return upload.feed(chunk.offset, chunk.content)
 

@@ -18,7 +18,7 @@ def preview_object(store: Store, bucket: str, key: str) -> Preview:
     """Return what is in a file of S3."""
     entry = store.look(bucket, key) if key else None
     if entry is None:
-        raise S3NotFoundError("This file is not there any more. Reload the list.")
+        raise S3NotFoundError("This file no longer exists. Reload the list.")
     check_kind(entry.name)
     if (entry.size_bytes or 0) > _MOST_BYTES:
         raise PreviewError(

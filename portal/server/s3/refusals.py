@@ -68,10 +68,10 @@ def _explain(code: str, message: str, bucket: str) -> S3Error:
         )
     if code == "NoSuchBucket":
         return S3NotFoundError(
-            f"The bucket {bucket} is not there any more. Go up to the list of buckets."
+            f"The bucket {bucket} no longer exists. Go up to the list of buckets."
         )
     if code in _NOT_FOUND:
-        return S3NotFoundError("This file is not there any more. Reload the list.")
+        return S3NotFoundError("This file no longer exists. Reload the list.")
     if code == "AccessDenied":
         what = f"the bucket {bucket}" if bucket else "the list of buckets"
         return S3KeysError(

@@ -140,7 +140,7 @@ class Store:
                     else _file(name, found)
                 )
         if not is_there:
-            raise S3NotFoundError(f"{bucket}/{prefix} is not there any more. Reload the list.")
+            raise S3NotFoundError(f"{bucket}/{prefix} no longer exists. Reload the list.")
         return entries, False
 
     def is_folder(self, bucket: str, prefix: str) -> bool:

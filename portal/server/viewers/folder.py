@@ -40,7 +40,7 @@ def parse_request(body: Any, viewer: Viewer = TENSORBOARD) -> tuple[str, ...]:
     """
     if not isinstance(body, dict) or set(body) not in ({"logdir"}, {"logdirs"}):
         raise FolderError(
-            f"{viewer.title} was asked for without a folder. "
+            f"{viewer.title} needs a folder. "
             'Post {"logdir": "path/from/root"}, or {"logdirs": [...]} to compare folders.'
         )
     names = body["logdirs"] if "logdirs" in body else [body["logdir"]]
@@ -48,12 +48,12 @@ def parse_request(body: Any, viewer: Viewer = TENSORBOARD) -> tuple[str, ...]:
         raise FolderError(f"{viewer.title} was asked for a folder that is not text. Give its path.")
     if not names:
         raise FolderError(
-            f"{viewer.title} was asked for without a folder. Select one in the file browser first. "
-            "What was selected may have been deleted."
+            f"{viewer.title} needs a folder. Select one in the file browser first. The "
+            "selected folder may have been deleted."
         )
     if len(names) > _MAX_LOGDIRS:
         raise FolderError(
-            f"{viewer.title} was asked for {len(names)} folders; it compares at most"
+            f"{viewer.title} was asked for {len(names)} folders, but it compares at most"
             f" {_MAX_LOGDIRS}. Select fewer, or the folder that holds them."
         )
     return tuple(dict.fromkeys(names))
@@ -86,15 +86,15 @@ def resolve_folder(
         )
     if relative == Path():
         raise FolderError(
-            f"{title} was asked for all your files. It would read every folder below. "
+            f"{title} was asked for all your files. It would read every folder in them. "
             f"Choose the folder with the {contents}."
         )
     path = _existing_folder(real_root / relative, shown, viewer)
     storage = [Path(os.path.realpath(folder)) for folder in shared]
     if path in storage:
         raise FolderError(
-            f"{title} was asked for {shown}, all of the shared storage; it would read every"
-            f" folder below. Choose the folder with the {contents}."
+            f"{title} was asked for {shown}, all of the shared storage. It would read every"
+            f" folder in it. Choose the folder with the {contents}."
         )
     if not any(path.is_relative_to(folder) for folder in (real_root, *storage)):
         raise FolderError(

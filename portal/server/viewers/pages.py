@@ -171,16 +171,18 @@ class FolderPages(LoggingConfigurable):
             return await asyncio.wait_for(asyncio.to_thread(resolve), self.storage_timeout_s)
         except TimeoutError:
             raise StorageTimeoutError(
-                f"{self.viewer.title} was asked for “{names[0]}”; its file system gave no answer "
-                f"within {self.storage_timeout_s:g} s. Try again, or tell the administrators."
+                f"{self.viewer.title} was asked for “{names[0]}”, but its file system did not"
+                f" answer within {self.storage_timeout_s:g} s. Try again, or tell the"
+                " administrators."
             ) from None
 
     def _check_limit(self) -> None:
         n_open = sum(not _has_ended(start) for start in self._starts.values())
         if 0 < self.limit <= n_open:
             raise ViewerLimitError(
-                f"One more {self.viewer.title} was asked for; {n_open} are open, the most for one "
-                "session. Stop one in the list of running kernels and terminals, then try again."
+                f"One more {self.viewer.title} was asked for, but {n_open} are open, the most for"
+                " one session. Stop one in the list of running kernels and terminals, then try"
+                " again."
             )
 
     async def _take_spare(self) -> Spare:

@@ -48,7 +48,7 @@ def forward_ports(app: Any) -> str:
     if not app.ip.startswith("127."):
         sys.exit(
             f"The connection file asks for ports of {app.ip}. A kernel of the portal listens on "
-            "127.0.0.1 only, where it can tell who connects. Let ip be 127.0.0.1."
+            "127.0.0.1 only, where it can tell who connects. Set ip to 127.0.0.1."
         )
     if not os.access(FOLDER / "tcp", os.R_OK):
         sys.exit(f"{FOLDER}/tcp cannot be read, so a kernel on ports could not tell who connects")

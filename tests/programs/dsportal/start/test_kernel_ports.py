@@ -214,7 +214,7 @@ def test_a_kernel_for_other_machines_is_refused(ip: str, tmp_path: Path) -> None
 
     assert done.returncode == 1
     assert f"asks for ports of {ip}." in done.stderr
-    assert "Let ip be 127.0.0.1." in done.stderr
+    assert "Set ip to 127.0.0.1." in done.stderr
 
 
 def test_ports_that_the_kernel_chooses_are_in_the_file(tmp_path: Path) -> None:

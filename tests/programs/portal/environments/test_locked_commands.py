@@ -185,7 +185,7 @@ def test_what_is_there_is_not_touched(home: Path, capfd: pytest.CaptureFixture[s
 
     assert environments("new", "mine", "tiny") == 1
 
-    assert f"{folder} is there already" in capfd.readouterr().err
+    assert f"{folder} already exists" in capfd.readouterr().err
     assert (folder / "work").exists()
 
 

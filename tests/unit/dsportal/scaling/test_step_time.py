@@ -87,7 +87,7 @@ def test_the_advice_is_to_run_two_jobs_where_more_gpus_stop_paying():
     )
 
     assert found.n_gpus in {2, 4}
-    assert f"run two jobs on {found.n_gpus} GPUs each" in found.text
+    assert f"Run two jobs on {found.n_gpus} GPUs each" in found.text
 
 
 def test_the_advice_names_the_price_of_an_epoch():

@@ -134,7 +134,7 @@ def test_an_image_that_is_there_is_kept(home: Path, capsys: pytest.CaptureFixtur
 
     assert main(["environments", "add", "tf", "--image", IMAGE]) == 1
 
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert image_of(home).read_text() == "mine\n"
 
 

@@ -311,5 +311,5 @@ def test_without_a_terminal_removing_needs_the_option(
 
     assert main(["environments", "remove", "mine"]) == 1
 
-    assert "add --yes" in capsys.readouterr().err
+    assert "Use --yes" in capsys.readouterr().err
     assert read_registry(home / "site.toml", home).environments

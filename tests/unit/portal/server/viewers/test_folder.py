@@ -70,7 +70,7 @@ def test_a_whole_shared_storage_is_refused(root: Path, tmp_path: Path, name: str
     (root / "isilon").symlink_to(shared[0])
     (root / "scratch").symlink_to(shared[1])
 
-    with pytest.raises(FolderError, match=r"all of the shared storage.*every folder below"):
+    with pytest.raises(FolderError, match=r"all of the shared storage.*every folder in it"):
         resolve_folder(name, root=root, shared=shared)
 
 

@@ -310,7 +310,7 @@ def test_nothing_changes_before_somebody_agrees(
     hub_of_three: list[dict[str, str]], words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(words) == 1
-    assert "To go on, add --yes." in capsys.readouterr().err
+    assert "Use --yes to confirm." in capsys.readouterr().err
     assert main([*words, "--yes", "--dry-run"]) == 0
     assert "Nothing was changed." in capsys.readouterr().out
     assert hub_of_three == []
