@@ -33,7 +33,7 @@ does not reach its aim says "missed".
 
 * This page: form, logins, spawner, sessions, TensorBoard
 * [Benchmarks of training](benchmarks-training.md): runs, templates, shards, inference
-* [Faults and mutation](benchmarks-faults.md): losses in 50 faults, and mistakes that tests notice
+* [Faults and mutation](benchmarks-faults.md): losses in faults, and mistakes that tests notice
 * [History of the benchmarks](benchmarks-history.md): earlier figures
 """
 _BACK = "[Benchmarks of portal and sessions](benchmarks.md) explains these figures.\n"

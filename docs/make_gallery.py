@@ -107,7 +107,7 @@ def make_report(earlier: Mapping[str, Any], records: Mapping[str, Any]) -> dict[
         "notes": [
             "Seconds are those of the cells, without the start of the kernel.",
             "Each row has the date and the machine of its own run. 'Load before' is the mean "
-            "number of processes that ran in the minute before; it is empty if not recorded.",
+            "number of processes that ran in the minute before, if it was recorded.",
         ],
     }
 

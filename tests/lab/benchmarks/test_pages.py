@@ -51,8 +51,8 @@ WORDS = {
     f"within {SPAN_S:g} s, ms",
     "stock_home_cpu_ms": "the same for the home page of JupyterHub as it comes",
     "slurm_calls_per_min": "all Slurm commands that the portal's hub ran a minute (sinfo, sbatch "
-    "--test-only, scontrol, sacctmgr) over the rounds; besides their users somebody asked for the "
-    f"form every {TRICKLE_S:g} s",
+    "--test-only, scontrol, sacctmgr) over the rounds (besides their users, somebody asked for the "
+    f"form every {TRICKLE_S:g} s)",
     "moss_slurm_calls_per_100_forms": "all Slurm commands of jupyterhub_moss for 100 forms",
 }
 
@@ -213,7 +213,7 @@ def report(found: Found, *, n_calls: float, n_moss_calls: int, rounds: int) -> N
         words=WORDS,
         tables=(_table(apart, at_once),),
         notes=(
-            "The hubs run at the same time and are asked in turns; each figure is the median over "
+            "The hubs run at the same time and are asked in turns. Each figure is the median over "
             "the rounds of a round's 95th percentile.",
             "Requests go to the hub itself, without proxy and TLS. Time counts from the moment at "
             "which a user wants to ask, so it includes the wait for the others.",

@@ -40,8 +40,8 @@ WORDS = {
     "slurm_rpcs_per_min_running": f"the same with {N_RUNNING} running and none waiting",
     "stock_slurm_rpcs_per_min_waiting": "batchspawner's, with as many running and waiting",
     "stock_slurm_rpcs_per_min_running": "batchspawner's, with as many running and none waiting",
-    "hub_cpu_cores_at_1000": "CPU use of the hub and its commands with 1,000 sessions, cores; "
-    "each server reports its activity",
+    "hub_cpu_cores_at_1000": "CPU use of the hub and its commands with 1,000 sessions that "
+    "report their activity, cores",
     "hub_rss_mib_at_1000": "memory of the hub with 1,000 sessions, MiB",
     "take_up_s_at_1000": "from the restart of a killed hub until its 1,000 sessions are ready, "
     "seconds",
@@ -49,13 +49,13 @@ WORDS = {
     "take_up_cpu_s_at_1000": "CPU time of the hub and its commands for that with 1,000, seconds",
 }
 NOTES = (
-    "Starts alternate. The portal's server loads less than JupyterHub's; each spawner is measured "
+    "Starts alternate. The portal's server loads less than JupyterHub's. Each spawner is measured "
     "with both.",
     "slurmctld schedules new jobs once a second: all ways wait for that, half a second on average. "
-    "Its log tells how long each job waited; each start counts with the mean of all these waits.",
-    "Alone is sbatch of the portal's own job script; a fake hub accepts the server's report.",
+    "Its log tells how long each job waited. Each start counts with the mean of all these waits.",
+    "Alone is sbatch of the portal's own job script. A fake hub accepts the server's report.",
     "Loads: real jobs on the real cluster, with a small server. Both hubs run at the same time, "
-    "each with a user of its own; slurmctld and slurmdbd count the requests of each user. "
+    "each with a user of its own. slurmctld and slurmdbd count the requests of each user. "
     "batchspawner asks as the user, the portal as the hub's account and as the user. "
     "One command can send several requests.",
     "Many sessions: real hub, database, watcher and proxy. A fake squeue prints a line for each, "

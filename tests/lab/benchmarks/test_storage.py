@@ -40,7 +40,7 @@ def test_shards_are_read_several_times_faster_than_files_one_after_the_other(rou
         spread={name: spread_of(found, 2) for name, found in values.items()},
         rounds=len(rows),
         notes=(
-            "1,000 images of 500 x 375 on the local disk; a library that is loaded before all "
+            "1,000 images of 500 x 375 on the local disk. A library that is loaded before all "
             "others waits 3 ms in each open. Both are decoded and scaled on the machine's cores.",
         ),
     )

@@ -18,8 +18,8 @@ COLUMNS = (
     *("starts refused", "sessions ended", "load", "held"),
 )
 WORDS = {
-    "faults": "faults that were tried",
-    "held": "of these, faults that cost nothing that they need not",
+    "faults": "runs with a fault. Those with a number are of one kind",
+    "held": "of these, runs in which nobody lost more than the fault itself takes",
     "well_after_s_most": "longest time until all was well again, seconds",
 }
 NOTES = (
@@ -27,9 +27,9 @@ NOTES = (
     "Well again: from the end of the fault until no session or variable was missing, nobody was"
     " pending who need not be, and hub, squeue and proxy agreed. After it everybody started again.",
     "Slowest answer: to a program that asked the hub twice a second all through the fault.",
-    "Load: of the machine at the end of the fault, over a minute; empty where it was not kept.",
-    "Starts refused: with a sentence; these users asked again. Sessions ended: those that the fault"
-    " takes by its nature, as a requeue does; their users are told why.",
+    "Load: of the machine at the end of the fault, over a minute. Empty where it was not kept.",
+    "Starts refused: with a sentence. These users asked again. Sessions ended: those that the fault"
+    " takes by its nature, as a requeue does. Their users are told why.",
 )
 
 

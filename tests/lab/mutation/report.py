@@ -36,7 +36,7 @@ HELD_OUT_WORDS = (
 )
 NOTES = (
     "Each module is tested with its own tests only. mutmut changes the inside of functions, but "
-    "neither decorated ones, such as properties, nor what stands outside of functions. Lines that "
+    "neither decorated ones, such as properties, nor code outside of functions. Lines that "
     "only write to the log are left out.",
     "`portal/dsportal/dsportal/data/shards.py` and "
     "`portal/dsportal/dsportal/frameworks/horovod_optimizer.py` are run by their tests with "
@@ -111,8 +111,8 @@ def _held_out_note(found: Mapping[str, Any]) -> str:
     return (
         f"Held out: {n_noticed} of {n_all} mutants noticed, at most"
         f" {found['sample']['most_per_module']} of each module, on {found['date']} at commit"
-        f" {found['machine']['commit'][:7]}; `{found['command']}`. None of them is in the usual"
-        " sample. Tests may have been written since for those that survived."
+        f" {found['machine']['commit'][:7]}, with `{found['command']}`. None of them is in the"
+        " usual sample. Tests may have been written since for those that survived."
     )
 
 
@@ -148,7 +148,7 @@ def _sample_note(sample: Sample, tool: str) -> str:
         f"Of the mutants of {tool} at most {sample.n_most} of each module: those whose names have "
         f"the least SHA-256 with the seed {sample.seed}, so that the sample is always the same. "
         "Modules with more mutants have no more weight. Tests have been written for mutants of "
-        "this sample that survived; of all mutants fewer may be noticed."
+        "this sample that survived. Of all mutants fewer may be noticed."
     )
 
 

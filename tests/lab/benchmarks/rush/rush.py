@@ -52,7 +52,7 @@ RUSHES = (Rush("", N_PEOPLE), Rush("at_once_", 1.0))
 WORDS = {
     "login_vs_stock": "login with name and password, answered, 95th percentile, relative to stock",
     "home_vs_stock": "the home page, likewise",
-    "form_vs_stock": "the form, likewise; stock's has two fields and asks Slurm nothing",
+    "form_vs_stock": "the form, likewise (stock's has two fields and asks Slurm nothing)",
     "start_answered_vs_stock": "'Start' pressed until the page of the start, likewise",
     "ready_vs_stock": "'Start' pressed until the session answers, median, likewise",
     "n_errors": "users of the portal who met an error, all rounds",

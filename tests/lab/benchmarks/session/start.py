@@ -29,7 +29,7 @@ WORDS = {
     "on, seconds",
     "start_none_s": "the same, all of them off",
     "start_all_vs_none": "ratio of the two, round by round",
-    "cpu_all_s": "what the server and its children computed until then, all tools on, seconds of "
+    "cpu_all_s": "CPU time of the server and its children until then, all tools on, seconds of "
     "one core",
     "cpu_none_s": "the same, all of them off",
     "cpu_all_vs_none": "ratio of the two, round by round",
@@ -46,9 +46,10 @@ NOTES = (
     "Without Slurm, hub, proxy and browser: a program answers in place of the hub, and the page's "
     "requests are sent one after another.",
     "A home is new at each start, without templates of a site.",
-    "code-server and MLflow start when their tab is opened; what they need then is not included.",
-    "The routes of TensorBoard, runs and previews are always there: `none` lacks what their "
-    "settings and pages start.",
+    "code-server and MLflow start when their tab is opened. Their needs from then on are not "
+    "included.",
+    "The routes of TensorBoard, runs and previews are always there: `none` lacks only the "
+    "programs that their settings and pages start.",
 )
 
 
