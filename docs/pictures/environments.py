@@ -35,7 +35,7 @@ def take_environments(studio: Studio, open_session: Callable[[Page], None]) -> N
         dialog.get_by_role("textbox", name="Packages").fill("einops\nlightning")
         studio.save(page, "new-environment")
         page.goto(f"{lab}/tree/theirs.ipynb?reset")
-        expect(dialog).to_contain_text("which is not here", timeout=TIMEOUT_MS)
+        expect(dialog).to_contain_text("which this session does not have", timeout=TIMEOUT_MS)
         studio.save(page, "missing-kernel")
     run_as(USER, "python3", "-c", REMOVE_NOTEBOOK)
     studio.stop()
