@@ -14,7 +14,7 @@ from typing import Any
 # JupyterHub's own switch, read while a server loads.
 SWITCH = "JUPYTERHUB_DISABLE_USER_CONFIG"
 NEXT_STEP = (
-    "Start a rescue session, which reads no such file, and correct or remove it there; or show the"
+    "Start a rescue session, which reads no such file, and correct or remove it there. Or show the"
     " log to the administrators."
 )
 # Of ServerApp: where it listens, what it serves, and whom it asks who somebody is.

@@ -111,7 +111,7 @@ def look_into(environment: Environment, node: Node) -> ImagePython:
     if python is None:
         raise RegistryError(
             f"The image does not start {environment.program}; its last output: "
-            f"{last_words(done.stderr) or 'none'}. A kernel needs a Python there; if it has "
+            f"{last_words(done.stderr) or 'none'}. A kernel needs a Python there. If it has "
             "another name or path, give that with --program."
         )
     return python
@@ -168,9 +168,9 @@ def _install(
     with tempfile.TemporaryDirectory(prefix="dsportal-image-") as name:
         words = [*_install_words(python, target, Path(name)), *indexes.options, package]
         problem = (
-            f"{package} could not be installed for Python {python.version} of the image; what uv "
-            f"said is above. Without a way to a package index, put the wheels of {package} and of "
-            "what it depends on into a folder, and name that as find-links in "
+            f"{package} could not be installed for Python {python.version} of the image. The "
+            f"output of uv is above. Without a way to a package index, put the wheels of {package} "
+            f"and of what it depends on into a folder, and name that as find-links in "
             f"~/.config/pip/pip.conf. Or install {package} in the image."
         )
         try:

@@ -86,8 +86,8 @@ def make_locked(
     """
     if folder.exists() or folder.is_symlink():
         raise RegistryError(
-            f"{folder} already exists. Choose another name or --folder; if it was left by a "
-            "command that was killed, remove it."
+            f"{folder} already exists. Choose another name or --folder. If a killed command left "
+            "it, remove it."
         )
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -165,7 +165,7 @@ def _make_empty(folder: Path, base: Base, builder: Builder) -> None:
         return
     builder.run(
         *("venv", "--quiet", "--no-project", "--python", base.python, folder),
-        problem=f"There is no Python {base.python} for it; what uv said is above. Nothing was "
+        problem=f"There is no Python {base.python} for it. The output of uv is above. Nothing was "
         "made. Name a version that this node has, or none for the portal's own.",
     )
 
@@ -212,13 +212,13 @@ def _shipped_words(base: Base, folder: Path) -> list[str | Path]:
 def _no_versions(base: Base) -> str:
     if not base.like:
         return (
-            "No versions of these packages were found that fit together; what uv said is above. "
-            "Nothing was changed. Ask for other versions, or for another Python."
+            "No versions of these packages were found that fit together. The output of uv is "
+            "above. Nothing was changed. Ask for other versions, or for another Python."
         )
     return (
-        f"No versions of these packages were found that fit the kernel {base.like}, whose own keep "
-        "theirs; what uv said is above. Nothing was changed. Ask for other versions, or for an "
-        "environment on top of no kernel, in which everything is its own."
+        f"No versions of these packages were found that fit the kernel {base.like}, whose own "
+        "packages keep theirs. The output of uv is above. Nothing was changed. Ask for other "
+        "versions, or for an environment that is not based on a kernel."
     )
 
 
@@ -234,7 +234,7 @@ def _sync(folder: Path, builder: Builder) -> None:
             *("pip", "sync", "--allow-empty-requirements"),
             *(folder / LOCK, "--python", folder / "bin/python"),
             *builder.indexes.options,
-            problem="The packages could not be installed; what uv said is above. Nothing was "
+            problem="The packages could not be installed. The output of uv is above. Nothing was "
             "changed. If the disk is full, make room or choose another folder.",
         )
     finally:

@@ -249,7 +249,7 @@ def variables_like(like: str | None) -> dict[str, dict[str, str]]:
 def _kernel(name: str) -> Kernel:
     found = {kernel.name: kernel for kernel in kernels(Path(sys.prefix))}
     if name not in found:
-        known = ", ".join(found) or "none; run this in a terminal of a session of the portal"
+        known = ", ".join(found) or "none. Run this in a terminal of a session"
         raise RegistryError(
             f"There is no shipped kernel {name!r:.60} of Python. There are: {known}."
         )

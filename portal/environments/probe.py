@@ -137,7 +137,7 @@ def try_environment(
         return EnvironmentTrial(packages=_packages_in(done.stdout.decode("utf-8", "replace")))
     words, needed = last_words(done.stderr) or "none", environment.language.needs
     return EnvironmentTrial(
-        problem=f"It does not start a kernel; it needs {needed}. Its last output: {words}."
+        problem=f"It does not start a kernel, because it needs {needed}. Its last output: {words}."
     )
 
 

@@ -14,7 +14,7 @@ class ToolSettings:
 
     command: tuple[str, ...] = setting(
         "The program and its arguments, without a shell. {unix_socket} stands for the socket that"
-        " it must listen on; if it can only listen on a port of 127.0.0.1, {port} stands for"
+        " it must listen on. If it can only listen on a port of 127.0.0.1, {port} stands for"
         " one in a network of its own, which needs user namespaces on the nodes.",
         example=("/opt/netron/bin/netron", "--host", "127.0.0.1", "--port", "{port}"),
         check=check_tool_command,

@@ -125,7 +125,7 @@ def check_template_sources(sources: tuple[str, ...]) -> str:
     for source in sources:
         # ssh://git@host has a user, not a password.
         if "@" in source and source.startswith("https://"):
-            return f"{source!r} holds a password; every user can read it in a session."
+            return f"{source!r} holds a password, which every user can read in a session."
     return each_like(
         r"(?:/|https://|ssh://|file:///)[^\s@]\S*",
         "is neither an absolute path nor an https:// or ssh:// address.",

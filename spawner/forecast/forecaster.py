@@ -76,7 +76,7 @@ def parse_test_only(stderr: str, now: datetime) -> datetime | Rejection:
     if "allocation failure" in stderr or "error:" in stderr:
         return Rejection(diagnosis=explain_rejection(stderr))
     raise SlurmError(
-        "Slurm's forecast cannot be read. Start the session without one; it waits in the queue as "
+        "Slurm's forecast cannot be read. Start the session without one: it waits in the queue as "
         "usual. "
         f"Slurm said {said_by_slurm(stderr)[:200]!r}.",
         stderr=stderr,

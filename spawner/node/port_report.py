@@ -110,15 +110,15 @@ class PortReporter:
                 error.close()
                 if error.code in _FINAL_STATUSES:
                     raise ReportError(
-                        f"The hub does not take this server: {problem}. The job ends; "
-                        "start a new session."
+                        f"The hub does not take this server: {problem}. The job ends. Start a new "
+                        "session."
                     ) from error
             except OSError as error:
                 problem = str(error)
             if self._clock() >= give_up_at:
                 raise ReportError(
                     f"The hub did not take the port in {self._timeout_s:.0f} s: {problem}. "
-                    "The job ends; start a new session when the hub is back."
+                    "The job ends. Start a new session when the hub is back."
                 )
             log.warning("The hub did not take the port yet: %s", problem)
             # Jitter: after a restart of the hub many servers report at once.

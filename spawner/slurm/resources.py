@@ -44,8 +44,8 @@ class ResourcesPerGpu:
     def __post_init__(self) -> None:
         if self.cores_per_gpu < 1 or self.memory_mib_per_gpu < 1:
             raise SettingsError(
-                f"Each GPU was given {self.cores_per_gpu} cores and {self.memory_mib_per_gpu} MiB; "
-                "both must be 1 or more. Correct cores_per_gpu and memory_mib_per_gpu."
+                f"Each GPU was given {self.cores_per_gpu} cores and {self.memory_mib_per_gpu} MiB, "
+                "but both must be 1 or more. Correct cores_per_gpu and memory_mib_per_gpu."
             )
 
     def resources(self, n_gpus: int) -> Resources:
@@ -56,7 +56,7 @@ class ResourcesPerGpu:
         """
         if n_gpus < 0:
             raise OptionsError(
-                f"You asked for {n_gpus} GPUs; the least is 0. Choose a larger number of GPUs."
+                f"You asked for {n_gpus} GPUs, but the least is 0. Choose a larger number of GPUs."
             )
         if n_gpus == 0:
             return Resources(

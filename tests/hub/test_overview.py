@@ -98,7 +98,7 @@ def test_home_is_there_when_nothing_answers(ada: Browser, hub: PrivateHub) -> No
 
     assert home.status_code == 200
     assert "Slurm's accounting does not answer." in words(home)
-    assert "The file servers are asked" in words(home)
+    assert "Asking the file servers" in words(home)
     assert "My Server" in words(home)
 
 

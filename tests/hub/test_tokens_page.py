@@ -37,7 +37,7 @@ def status_with(hub: PrivateHub, token: str, path: str) -> int:
 def test_a_token_may_little_expires_and_works_until_it_is_revoked(
     page: Page, hub: PrivateHub
 ) -> None:
-    page.get_by_label("What it is for").fill("nightly training")
+    page.get_by_label("Purpose").fill("nightly training")
     page.get_by_role("button", name="Make the token").click()
 
     made = page.get_by_role("region", name="Your new token").get_by_role("textbox")
@@ -58,7 +58,7 @@ def test_a_token_may_little_expires_and_works_until_it_is_revoked(
 
 
 def test_a_token_that_the_hub_refuses_says_why(page: Page, hub: PrivateHub) -> None:
-    page.get_by_label("What it is for").fill("too much")
+    page.get_by_label("Purpose").fill("too much")
     page.locator("input[name=scopes]").first.evaluate("e => { e.value = 'admin:users'; }")
 
     page.get_by_role("button", name="Make the token").click()

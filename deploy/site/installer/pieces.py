@@ -178,8 +178,8 @@ class Link(_Placed):
             return f"link it to {self.target}"
         if not self.path.is_symlink():
             raise DeployError(
-                f"{self.path} is not a link; another installation of the portal is there.",
-                next_step="Remove that first; what deploy/up made, with deploy/down --purge.",
+                f"{self.path} is not a link: another installation of the portal is there.",
+                next_step="Remove that first. deploy/up's own goes with deploy/down --purge.",
             )
         is_right = self.is_kept or os.readlink(self.path) == self.target
         return "" if is_right else f"link it to {self.target}"

@@ -30,7 +30,7 @@ N_MESSAGES = 10
 N_ROUND_TRIPS = 100
 _SIMULATED = (
     "The GPUs of this site are simulated. These figures are of messages of 1 MiB and of 4 bytes\n"
-    "through Gloo, between CPUs; they say nothing about GPUs."
+    "through Gloo, between CPUs, and say nothing about GPUs."
 )
 
 

@@ -170,7 +170,7 @@ def _permissions(scopes: Collection[str]) -> Iterable[Permission]:
     )
     yield Permission(
         title="Connect my own editor",
-        words="Open sessions that run, with VS Code, PyCharm or ssh on my machine; start none.",
+        words="Open sessions that run, with VS Code, PyCharm or ssh on my machine, but start none.",
         scopes="access:servers!user",
     )
     if "read:metrics" in scopes:

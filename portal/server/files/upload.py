@@ -148,7 +148,7 @@ class Upload:
         return UploadConflictError(
             f"{here} bytes of {self.target.name} have arrived, and its size was given as "
             f"{self._size_bytes}: bytes {offset} to {offset + len(chunk)} do not follow. "
-            "Upload the file again; it continues where it was."
+            "Upload the file again: it continues where it was."
         )
 
     def _arrived(self, n_bytes: int) -> int:
@@ -167,7 +167,7 @@ class Upload:
             f"{self.target.name} does not fit: the disk of its folder, or your quota there, is "
             f"full, and {left_mib} MiB are still missing. Delete what you no longer need, "
             "and upload the file again: it continues where it was. "
-            f"{self.part.name} holds what has arrived; delete it to give up."
+            f"{self.part.name} holds what has arrived. Delete it to give up."
         )
 
 

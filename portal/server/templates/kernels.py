@@ -158,7 +158,7 @@ def _nearest(kernel: str, lacks: tuple[str, ...]) -> Match:
     names = ", ".join(lacks)
     return Match(
         lacks=names,
-        advice="No kernel of this session has all that this template needs; the nearest, "
+        advice="No kernel of this session has everything that this template needs. The nearest, "
         f"{kernel}, lacks {names}. Install that in its environment, or add an environment that has "
         f"all: dsportal environments add NAME --virtualenv FOLDER.",
     )

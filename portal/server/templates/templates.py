@@ -75,7 +75,7 @@ def install_templates(source_dir: Path, home: Path, below: str = "") -> Outcome:
     except (OSError, NotPlainError) as error:
         outcome.problems.append(
             f"Templates could not all be copied to {home / FOLDER_NAME} ({_reason(error)}). "
-            "Make room, or rename what is in the way; the next session tries again."
+            "Make room, or rename what is in the way. The next session tries again."
         )
     try:
         if releases != known:

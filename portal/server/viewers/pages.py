@@ -38,7 +38,7 @@ class FolderPages(LoggingConfigurable):
     limit = Integer(min=0, help="Most at once in a session; 0: no limit.").tag(config=True)
     idle_timeout_s = Float(
         min=0,
-        help="Seconds without a request after which one is stopped; its address stays and starts it"
+        help="Seconds without a request after which one is stopped. Its address stays and starts it"
         " again. 0: never.",
     ).tag(config=True)
     start_timeout_s = Float(30.0, help="Seconds that a start may take.").tag(config=True)

@@ -30,7 +30,7 @@ def assess_end(what: str, end: datetime) -> Finding:
         return problem(f"{what}: the certificate expired on {day}.", "Renew it.")
     if left < SOON:
         return warning(f"{what}: the certificate expires on {day}.", "Renew it before that day.")
-    return ok(f"{what} answers; its certificate is valid until {day}.")
+    return ok(f"{what} answers, and its certificate is valid until {day}.")
 
 
 def assess_way_in(hub: HubSettings) -> list[Finding]:

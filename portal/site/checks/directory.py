@@ -53,7 +53,7 @@ def _assess(server: str, end: datetime | LdapServerError, *, n_good: int) -> Fin
             " as its certificate does.",
         )
     if n_good:
-        return warning(f"{server} does not answer: {end}", "Start it; another one responds.")
+        return warning(f"{server} does not answer: {end}", "Start it. Another one responds.")
     return problem(f"{server} does not answer: {end}", "Start it, or open its port to this host.")
 
 

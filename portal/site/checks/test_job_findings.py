@@ -116,8 +116,8 @@ def _network(trial: CheckJobResult, settings: Settings, node: str) -> list[Findi
         findings.append(
             problem(
                 f"{node} does not reach the hub at {hub.address}:{hub.api_port}: {said}.",
-                "Start the hub; let the firewall of this host accept that port from the nodes;"
-                " address in [hub] has to be one that nodes can route to.",
+                "Start the hub, and let the firewall of this host accept that port from the nodes. "
+                "The address in [hub] has to be one that nodes can route to.",
             )
         )
     taken = _said(trial.found, "port")

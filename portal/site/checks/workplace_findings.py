@@ -109,7 +109,7 @@ def _data(found: Mapping[str, Any], settings: Settings, node: str) -> Iterator[F
             yield warning(
                 f"templates read {name[:60]}, which cannot be read on {node}:"
                 f" {str(said)[:_N_LETTERS]}.",
-                "deploy/site/install brings it beside the templates; or put it below"
+                "deploy/site/install brings it beside the templates. Or put it below"
                 f" {settings.datasets or 'the folder that datasets in [storage] names'}.",
             )
 
@@ -128,7 +128,7 @@ def _sshd(has_sshd: object, settings: Settings, node: str) -> Iterator[Finding]:
     if has_sshd is False and settings.ssh.limit:
         yield warning(
             f"users may connect editors over ssh, but {node} has no sshd.",
-            "Install Debian's openssh-server on the compute nodes, its daemon need not run; or set"
+            "Install Debian's openssh-server on the compute nodes (its daemon need not run), or set"
             " limit = 0 in [ssh].",
         )
 

@@ -195,7 +195,7 @@ def _postgres(program: str, *argv: str) -> None:
             [program, *argv], capture_output=True, text=True, timeout=DUMP_TIMEOUT_S, check=False
         )
     except FileNotFoundError as error:
-        raise OSError(f"{program} is missing; install the package postgresql-client") from error
+        raise OSError(f"{program} is missing. Install the package postgresql-client") from error
     except subprocess.TimeoutExpired as error:
         raise OSError(f"{program} did not end in {DUMP_TIMEOUT_S:g} s") from error
     if done.returncode != 0:

@@ -28,7 +28,7 @@ def run_part(arguments: argparse.Namespace) -> int:
     settings = load_settings(arguments.settings)
     argv, environment = _plan(arguments.part, settings)
     if not argv:
-        print(f"dsportal: {arguments.part} is off; idle_hours of [culler] is 0.")
+        print(f"dsportal: {arguments.part} is off, because idle_hours of [culler] is 0.")
         return 0
     try:
         # The same process, so that systemd's signals reach the program itself.

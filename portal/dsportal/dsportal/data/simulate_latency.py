@@ -45,8 +45,8 @@ def _compile(work_dir: Path) -> Path:
     compiler = next(filter(None, map(shutil.which, _COMPILERS)), None)
     if compiler is None:
         raise DataError(
-            f"A wait of some milliseconds needs a C compiler; none of {', '.join(_COMPILERS)} is "
-            "on this node. Leave open_ms out, or measure on storage that is slow by itself."
+            f"A wait of some milliseconds needs a C compiler, but none of {', '.join(_COMPILERS)} "
+            "is on this node. Leave open_ms out, or measure on storage that is slow by itself."
         )
     library = work_dir / "slow_open.so"
     done = subprocess.run(

@@ -30,8 +30,8 @@ _STOCK_REFUSAL = (
 
 _HOST_MEMORY = (
     "This Horovod is built without NCCL: gradients are averaged through host memory, which is "
-    "slower than the GPUs' own links. PyTorch's DistributedDataParallel averages over NCCL; or "
-    "ask the administrators for a Horovod with NCCL."
+    "slower than the GPUs' own links. PyTorch's DistributedDataParallel averages over NCCL. Or ask "
+    "the administrators for a Horovod with NCCL."
 )
 
 _SIZE_CAUSES = {

@@ -70,7 +70,7 @@ class MlflowPages(FolderPages):
         missing = [name for name in _MADE if not (logdir.path / name).is_dir()]
         if missing and not os.access(logdir.path, os.W_OK):
             raise FolderError(
-                f"MLflow was asked for “{logdir.name}”, where you may not write; it makes"
+                f"MLflow was asked for “{logdir.name}”, where you may not write. It makes"
                 f" {' and '.join(missing)} there. Copy the runs to a folder of yours."
             )
         return logdir

@@ -212,7 +212,7 @@ def test_a_virtual_environments_programs_come_first() -> None:
         ({"virtualenv": "/nowhere"}, "/nowhere/bin/python3 does not exist"),
         ({"modules": ["torch/2"]}, "neither environment-modules nor Lmod"),
         ({"image": "/t.sif"}, "neither apptainer nor singularity"),
-        ({"interpreter": "/bin/false"}, "does not start a kernel; it needs ipykernel"),
+        ({"interpreter": "/bin/false"}, "does not start a kernel, because it needs ipykernel"),
     ],
 )
 def test_what_does_not_work_here_says_why(table: dict[str, Any], sentence: str) -> None:

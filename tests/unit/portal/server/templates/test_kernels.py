@@ -58,7 +58,7 @@ def test_what_the_nearest_kernel_lacks_is_told_with_the_next_step() -> None:
 
     assert found.kernel == ""
     assert found.lacks == "keras>=3"
-    assert "the nearest, site-tf, lacks keras>=3" in found.advice
+    assert "The nearest, site-tf, lacks keras>=3" in found.advice
     assert "dsportal environments add NAME" in found.advice
 
 

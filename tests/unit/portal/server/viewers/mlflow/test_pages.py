@@ -76,7 +76,7 @@ def test_runs_in_a_folder_of_others_are_refused_unless_mlflow_has_its_folders_th
         (home / "logged" / name).mkdir()
     logdir = resolve_folder("logged", root=home, viewer=MLFLOW)
 
-    with pytest.raises(FolderError, match=f"may not write; it makes {missing} there"):
+    with pytest.raises(FolderError, match=f"may not write. It makes {missing} there"):
         pages.check(logdir)
 
     for name in (".trash", "models"):
