@@ -277,19 +277,6 @@ def test_a_proxy_comes_back_however_it_ended() -> None:
     assert {"SuccessExitStatus=2", "Restart=always"} <= set(lines)
 
 
-def test_the_front_end_keeps_connections_of_kernels_open() -> None:
-    assert "proxy_set_header Upgrade $http_upgrade;" in text_of("nginx.conf")
-    assert "proxy_read_timeout 1d;" in text_of("nginx.conf")
-
-
-@pytest.mark.parametrize("name", ["For", "Host", "Port", "Proto"])
-def test_the_front_end_passes_no_address_on_that_a_browser_wrote(name: str) -> None:
-    lines = [line for line in text_of("nginx.conf").splitlines() if f" X-Forwarded-{name} " in line]
-
-    assert lines
-    assert not any("$proxy_add" in line or "$http_" in line for line in lines)
-
-
 def test_the_front_end_limits_bodies_for_the_hub_and_not_for_sessions() -> None:
     hub = text_of("nginx.conf").partition("location /hub/ {")[2].partition("}")[0]
 

@@ -12,7 +12,7 @@ from deploy.common.errors import DeployError
 from deploy.one_machine.accounting import parse_members
 from deploy.one_machine.accounts import SLURM_USER
 from deploy.one_machine.cluster import Cluster
-from deploy.one_machine.directory import render_entries, render_slapd_conf
+from deploy.one_machine.directory import render_slapd_conf
 from deploy.one_machine.layout import MARK
 from deploy.one_machine.name_service import render_nslcd_conf, with_ldap, without_ldap
 from deploy.one_machine.network import CAP_NET_ADMIN, Host, has_capability, render_hosts
@@ -50,10 +50,6 @@ def test_taking_the_directory_out_again_gives_the_text_of_before() -> None:
     assert without_ldap(with_ldap(NSSWITCH)) == NSSWITCH
 
 
-def test_the_directory_takes_passwords_only_over_an_encrypted_connection() -> None:
-    assert "security simple_bind=128" in render_slapd_conf()
-
-
 def test_nobody_reads_the_password_hashes() -> None:
     text = render_slapd_conf()
     rule = text[text.index("access to attrs=userPassword") :]
@@ -66,29 +62,11 @@ def test_nobody_reads_the_password_hashes() -> None:
     ]
 
 
-def test_strangers_read_nothing_in_the_directory() -> None:
-    text = render_slapd_conf()
-
-    assert text[text.index("access to *") :].splitlines()[1:] == [
-        "    by users read",
-        "    by * none",
-    ]
-
-
 def test_the_name_service_checks_the_certificate_and_gives_up_soon() -> None:
     lines = render_nslcd_conf("s3cret").splitlines()
 
     assert {"ssl start_tls", "tls_reqcert demand"} <= set(lines)
     assert {"bind_timelimit 2", "timelimit 3", "nss_initgroups_ignoreusers ALLLOCAL"} <= set(lines)
-
-
-def test_the_tree_holds_the_demo_users_without_a_password() -> None:
-    text = render_entries()
-
-    assert "dn: uid=ada,ou=people,dc=portal,dc=example\n" in text
-    assert "dn: uid=grace,ou=people,dc=portal,dc=example\n" in text
-    assert "memberUid: ada\nmemberUid: grace\n" in text
-    assert "userPassword" not in text
 
 
 def test_sudo_allows_two_programs_without_arguments_and_nothing_else() -> None:

@@ -20,15 +20,10 @@ import pytest
 
 from portal.cli import main
 from portal.hub.admin.tokens import (
-    CULLER,
     OPERATOR,
     ensure_token,
-    keep_private,
-    read_token,
-    site_services,
 )
 from portal.hub.log.json_formatter import HubJsonFormatter
-from portal.hub.messages.drain import DEFAULT_MESSAGE, Drain
 from portal.hub.settings.hub import HubSettings
 from portal.hub.settings.loader import Settings
 from portal.site.commands import running_hub
@@ -36,74 +31,6 @@ from portal.site.commands.backup import MOST_COPIES, back_up
 from portal.site.commands.running_hub import ask_hub, status_text
 from portal.site.commands.services import culler_argv, proxy_argv, run_part
 from spawner.errors import SiteError
-from spawner.session.spawn_error import StartFailedError
-
-
-def test_a_drained_portal_stays_so_over_a_restart(tmp_path: Path) -> None:
-    path = tmp_path / "drain.json"
-    Drain(path).close("New disks.")
-
-    again = Drain(path)
-
-    with pytest.raises(StartFailedError, match="New disks"):
-        again.refuse(None)
-    assert "New disks. Running sessions continue." in again.announcements()[0].text
-    again.open()
-    again.refuse(None)
-    assert Drain(path).message == ""
-
-
-@pytest.mark.parametrize("text", ["", "[]", '{"message"'])
-def test_a_file_that_is_broken_keeps_the_door_shut(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "drain.json"
-    path.write_text(text)
-
-    assert Drain(path).message == DEFAULT_MESSAGE
-
-
-def test_a_drain_that_cannot_be_kept_is_an_error_and_changes_nothing(tmp_path: Path) -> None:
-    drain = Drain(tmp_path / "gone" / "drain.json")
-
-    with pytest.raises(SiteError, match="cannot be written"):
-        drain.close("x")
-    assert drain.message == ""
-
-
-def test_a_database_that_others_could_read_is_closed_to_them(tmp_path: Path) -> None:
-    database = tmp_path / "jupyterhub.sqlite"
-    keep_private(tmp_path, database)
-    database.touch(mode=0o644)
-
-    keep_private(tmp_path, database)
-
-    assert database.stat().st_mode & 0o777 == 0o600
-
-
-def test_tokens_are_made_once_and_only_their_owner_reads_them(tmp_path: Path) -> None:
-    token = ensure_token(tmp_path, OPERATOR)
-
-    assert ensure_token(tmp_path, OPERATOR) == token == read_token(tmp_path, OPERATOR)
-    assert (tmp_path / "operator-token").stat().st_mode & 0o077 == 0
-    with pytest.raises(SiteError, match="The hub makes it"):
-        read_token(tmp_path, CULLER)
-
-
-def test_a_folder_of_somebody_else_gets_no_token(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("os.geteuid", lambda: 4711)
-
-    assert site_services(tmp_path) == ([], [])
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_the_culler_may_do_less_than_the_operator(tmp_path: Path) -> None:
-    services, roles = site_services(tmp_path)
-
-    scopes = {role["name"]: set(role["scopes"]) for role in roles}
-    assert {service["name"] for service in services} == set(scopes)
-    assert "admin:servers" not in scopes["dsportal-culler"]
-    assert "admin:users" not in scopes["dsportal-operator"]
 
 
 def test_a_line_of_json_holds_user_and_job() -> None:
