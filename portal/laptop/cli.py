@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
+import contextlib
 import getpass
 import json
 import os
@@ -14,74 +14,59 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
+from websocket import WebSocket, WebSocketException
+
 from .host import DEFAULT_NAME, Host, SshProxyError, home_of, parse_url, write_private
 from .setup import ask_name, set_up
-from .web_socket import TEXT, Socket
+from .web_socket import connect, end
 
 _CHUNK_BYTES = 64 * 1024
 
 
-async def carry(host: Host, read: Callable[[], bytes], write: Callable[[bytes], object]) -> None:
+def carry(host: Host, read: Callable[[], bytes], write: Callable[[bytes], object]) -> None:
     """Carry the bytes of one connection between ssh and the session, until one of them ends.
 
-    Args:
-        host: The session.
-        read: Returns ssh's next bytes; may block.
-        write: Takes what ssh is to get; may block.
+    `read` returns ssh's next bytes, and `write` takes what ssh is to get; both may block.
     """
     home = home_of(host.name)
     token = (home / "token").read_text(encoding="ascii").strip()
-    name = await asyncio.to_thread(ask_name, host, token)
-    parts = "/".join(quote(part, safe="") for part in (name, host.session) if part)
-    socket = await Socket.open(host, f"user/{parts}/portal/ssh", token)
+    parts = (quote(part, safe="") for part in (ask_name(host, token), host.session) if part)
+    way = connect(host, f"user/{'/'.join(parts)}/portal/ssh", token)
     try:
-        await _carry(socket, home, host.name, read, write)
+        key = (home / "key.pub").read_text(encoding="ascii").strip()
+        way.send(json.dumps({"public_key": key}))
+        said = json.loads(way.recv() or '{"message": "The session closed at once."}')
+        if "message" in said:
+            raise SshProxyError(said["message"])
+        # ssh reads it only when it has heard of sshd, which comes after this.
+        write_private(home / "known_hosts", f"{host.name} {said['host_key']}\n")
+        # A daemon: nothing interrupts its reading.
+        threading.Thread(target=_feed, args=(way, read), daemon=True).start()
+        with contextlib.suppress(OSError, WebSocketException):
+            while isinstance(data := way.recv(), bytes):
+                write(data)
     finally:
-        await socket.close()
+        end(way)
 
 
-async def _carry(
-    socket: Socket,
-    home: Path,
-    name: str,
-    read: Callable[[], bytes],
-    write: Callable[[bytes], object],
-) -> None:
-    key = (home / "key.pub").read_text(encoding="ascii").strip()
-    await socket.send(json.dumps({"public_key": key}).encode(), TEXT)
-    said = json.loads(await socket.receive() or b'{"message": "The session closed at once."}')
-    if "message" in said:
-        raise SshProxyError(said["message"])
-    # ssh reads it only when it has heard of sshd, which comes after this.
-    write_private(home / "known_hosts", f"{name} {said['host_key']}\n")
-    loop = asyncio.get_running_loop()
-    ended = asyncio.Event()
-
-    def feed() -> None:
-        try:
+def _feed(way: WebSocket, read: Callable[[], bytes]) -> None:
+    try:
+        with contextlib.suppress(OSError, WebSocketException):
             while data := read():
-                asyncio.run_coroutine_threadsafe(socket.send(data), loop).result()
-        finally:
-            loop.call_soon_threadsafe(ended.set)
-
-    async def drain() -> None:
-        while (data := await socket.receive()) is not None:
-            await asyncio.to_thread(write, data)
-
-    # A daemon: nothing interrupts its reading.
-    threading.Thread(target=feed, daemon=True).start()
-    both = [asyncio.ensure_future(drain()), asyncio.ensure_future(ended.wait())]
-    await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+                way.send_binary(data)
+    finally:
+        # Wakes the other thread.
+        end(way)
 
 
 def _proxy(arguments: argparse.Namespace) -> None:
     home = home_of(arguments.name)
     try:
         host = Host(**json.loads((home / "settings.json").read_text(encoding="utf-8")))
-        asyncio.run(carry(host, lambda: os.read(0, _CHUNK_BYTES), _write_all))
+        carry(host, lambda: os.read(0, _CHUNK_BYTES), _write_all)
     except FileNotFoundError as error:
         raise SshProxyError(f"{error.filename} is missing. Run: dsportal-ssh.pyz setup") from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, WebSocketException) as error:
         raise SshProxyError(f"The portal cannot be reached: {error}") from error
 
 

@@ -51,6 +51,7 @@ REQUIREMENTS = {
     'tensorboard>=2.21; extra == "server"',
     'tomlkit>=0.13; extra == "hub"',
     'tomlkit>=0.13; extra == "server"',
+    'websocket-client>=1.8; extra == "hub"',
     'horovod>=0.28.1; extra == "horovod"',
     'tensorflow>=2.15; extra == "horovod"',
 }

@@ -5,11 +5,14 @@ from __future__ import annotations
 import functools
 import io
 import zipfile
+from importlib.metadata import files
 from pathlib import Path
 
+import websocket
 from jupyterhub.handlers import BaseHandler
 
 SOURCES_DIR = Path(__file__).parents[2] / "laptop"
+WEBSOCKET_DIR = Path(websocket.__path__[0])
 _PACKAGE = "dsportal_ssh"
 _MAIN = f"import sys\n\nfrom {_PACKAGE}.cli import main\n\nsys.exit(main())\n"
 
@@ -24,10 +27,13 @@ def build_archive() -> bytes:
     archive = io.BytesIO(b"")
     # Where a shell can start it by its name.
     archive.write(b"#!/usr/bin/env python3\n")
+    (licence,) = (one for one in files("websocket-client") or () if one.name == "LICENSE")
     with zipfile.ZipFile(archive, "a", zipfile.ZIP_DEFLATED) as file:
         file.writestr(_entry("__main__.py"), _MAIN)
-        for path in sorted(SOURCES_DIR.glob("*.py")):
-            file.writestr(_entry(f"{_PACKAGE}/{path.name}"), path.read_bytes())
+        for name, folder in ((_PACKAGE, SOURCES_DIR), ("websocket", WEBSOCKET_DIR)):
+            for path in sorted(folder.glob("*.py")):
+                file.writestr(_entry(f"{name}/{path.name}"), path.read_bytes())
+        file.writestr(_entry("websocket/LICENSE"), licence.read_binary())
     return archive.getvalue()
 
 
