@@ -8,12 +8,7 @@ OLDEST = (3, 11)
 # The annotation is quoted, and nothing here is newer than 3.6: an old Python has to get as far as
 # the message.
 def refuse_older(command: str, version: "tuple[int, ...]" = sys.version_info[:2]) -> None:
-    """Exit with a message if this Python is too old.
-
-    Args:
-        command: What the user ran, such as "deploy/site/install".
-        version: Version of this Python; differs only in tests.
-    """
+    """Exit with a message if this Python is too old."""
     if version < OLDEST:
         here, oldest = (".".join(str(part) for part in each) for each in (version, OLDEST))
         sys.exit(

@@ -29,13 +29,7 @@ _BLOCKS = re.compile(r"<!-- made by docs/make_architecture\.py: (\S+) -->\n.*?\n
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
-    """A sub-package, as its `__init__` describes it.
-
-    Attributes:
-        name: Its folder.
-        summary: The first sentence of its docstring.
-        below: The rooms of the same part that it imports at run time.
-    """
+    """A sub-package, as its `__init__` describes it."""
 
     name: str
     summary: str
@@ -43,17 +37,7 @@ class Room:
 
 
 def read_rooms(part: str) -> list[Room]:
-    """Read the rooms of a part of the code, the lowest first.
-
-    Args:
-        part: A folder with sub-packages, such as "portal/hub".
-
-    Returns:
-        Each room after all that it imports.
-
-    Raises:
-        ValueError: If rooms import each other in a circle.
-    """
+    """Read the rooms of a part of the code, the lowest first."""
     folders = {path.parent.name: path.parent for path in (CHECKOUT / part).glob("*/__init__.py")}
     # Of `dsportal`, a project of its own, the package is the last folder.
     home = (CHECKOUT / part).parent if part == LIBRARY else CHECKOUT
@@ -79,9 +63,6 @@ def read_rooms(part: str) -> list[Room]:
 def draw(rooms: list[Room]) -> str:
     """Return a drawing and a table of rooms.
 
-    Args:
-        rooms: The rooms of one part.
-
     Returns:
         Markdown; the drawing is Mermaid's text. An arrow goes from a room to one that it imports,
         and is left out if a longer way leads there.
@@ -106,14 +87,7 @@ def draw(rooms: list[Room]) -> str:
 
 
 def render(page: str) -> str:
-    """Return the page with its drawings made again.
-
-    Args:
-        page: The page as it is.
-
-    Returns:
-        The page as it should be.
-    """
+    """Return the page with its drawings made again."""
 
     def block(match: re.Match[str]) -> str:
         part = match[1]

@@ -70,15 +70,7 @@ def main() -> None:
 
 
 def make_report(earlier: Mapping[str, Any], records: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the report of a run, over an earlier one.
-
-    Args:
-        earlier: The last report, or nothing.
-        records: What the tests noted of each template.
-
-    Returns:
-        The content of docs/benchmarks/templates.json.
-    """
+    """Return the report of a run, over an earlier one."""
     notebooks = dict(earlier.get("notebooks", {})) | {
         name: _row(record) for name, record in records.items()
     }
@@ -155,9 +147,6 @@ def _write_tested(records: Mapping[str, Any]) -> None:
 def picture_name(name: str) -> str:
     """Return the file name of a template's picture in docs/images/templates.
 
-    Args:
-        name: Path below the templates folder.
-
     Returns:
         Such as "tensorflow-digits.png".
     """
@@ -178,14 +167,7 @@ def _keep_picture(notebook: Path, name: str) -> None:
 
 
 def render(report: Mapping[str, Any]) -> str:
-    """Return the page.
-
-    Args:
-        report: Content of docs/benchmarks/templates.json.
-
-    Returns:
-        Markdown.
-    """
+    """Return the page."""
     measured = f"Measured on {_machine_name(report['machine'])}, {report['date']}."
     parts = [_TOP, f"{measured} {report['notes'][0]}\n"]
     folders = sorted(
@@ -218,14 +200,7 @@ def _entries(notebooks: Mapping[str, Any], folder: str) -> Iterable[str]:
 
 
 def first_words(notebook: Path) -> tuple[str, str]:
-    """Return the title of a notebook and its first paragraph.
-
-    Args:
-        notebook: The .ipynb file, whose first cell begins with a heading.
-
-    Returns:
-        Both, without line breaks.
-    """
+    """Return the title of a notebook and its first paragraph."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     title, text, *_ = "".join(cells[0]["source"]).split("\n\n")
     # Links lead to files of a user's home, which the guides do not have.

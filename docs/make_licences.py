@@ -94,9 +94,6 @@ each environment, in CycloneDX JSON.
 def licence_of(metadata: Message) -> str:
     """Return the licence of a package in SPDX's words, or "BSD" if it does not say which.
 
-    Raises:
-        LookupError: If it does not say, in words that are known here.
-
     Source:
         https://packaging.python.org/en/latest/specifications/core-metadata/
     """

@@ -37,14 +37,7 @@ FONTS = Path(__file__).resolve().parent / "pictures" / "fonts.conf"
 
 
 def main(names: Sequence[str]) -> int:
-    """Take scenes.
-
-    Args:
-        names: Which; none for all.
-
-    Returns:
-        0, or 2 if there is no such scene or this machine cannot show it as the guides do.
-    """
+    """Take scenes."""
     unknown = set(names) - set(SCENES)
     if unknown or os.geteuid() != 0:
         print(f"Run as root, with some of: {', '.join(SCENES)}.", file=sys.stderr)

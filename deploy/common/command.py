@@ -27,12 +27,6 @@ def run(
 ) -> str:
     """Run a program to its end; return its standard output.
 
-    Args:
-        argv: Program and arguments.
-        stdin: Text for its standard input.
-        environment: Variables in addition to the clean environment.
-        timeout_s: Longest time it may take.
-
     Raises:
         CommandError: If it ends with another status than 0, or not in time.
         DeployError: If there is no such program.
@@ -88,9 +82,6 @@ def wait_until(
         timeout_s: Longest wait.
         what: The condition, as the end of the sentence "This did not happen within N s: ...".
         log: The file that says why it may take so long.
-
-    Raises:
-        DeployError: If it is not so in time.
     """
     end = time.monotonic() + timeout_s
     while not is_so():

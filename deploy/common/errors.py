@@ -27,13 +27,7 @@ class DeployError(Exception):
 
 
 class CommandError(DeployError):
-    """A system program failed.
-
-    Args:
-        argv: The command as it was run; holds no secret.
-        exit_code: None if it did not end in time.
-        output: Standard output and standard error.
-    """
+    """A system program failed; its exit code is None if it did not end in time."""
 
     def __init__(self, argv: Sequence[str], exit_code: int | None, output: str) -> None:
         how = "did not end in time" if exit_code is None else f"ended with status {exit_code}"
@@ -54,7 +48,7 @@ def report_failure(error: DeployError | OSError, command: str) -> int:
     `command` is what the user ran, such as "deploy/up".
 
     Returns:
-        Exit status of the command.
+        Its exit status.
     """
     print(f"\n{command} could not finish.", file=sys.stderr)
     if isinstance(error, DeployError):

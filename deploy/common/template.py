@@ -10,9 +10,5 @@ _NAME = re.compile(r"@([A-Z][A-Z_]*)@")
 
 
 def fill(template: Path, values: Mapping[str, object]) -> str:
-    """Return a template with one of `values` in place of each name.
-
-    Raises:
-        KeyError: If the template has a name without a value.
-    """
+    """Return a template with one of `values` in place of each name."""
     return _NAME.sub(lambda name: str(values[name[1]]), template.read_text(encoding="utf-8"))

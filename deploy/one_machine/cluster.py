@@ -31,13 +31,7 @@ CONTROLLERS = ("freezer", "memory", "devices", "cpuacct")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A compute node.
-
-    Args:
-        n_cores: CPU cores that Slurm may hand out.
-        memory_mib: Memory that Slurm may hand out, MiB.
-        gpus: Its GPUs, at least one.
-    """
+    """A compute node."""
 
     host: Host
     n_cores: int
@@ -136,15 +130,7 @@ def parse_memory_mib(meminfo: str) -> int:
 
 
 def has_cgroups(root: Path = CGROUP_DIR, is_writable: Callable[[Path], bool] | None = None) -> bool:
-    """Return whether the control groups (version 1) that Slurm needs can be created.
-
-    Args:
-        root: Where the controllers are mounted.
-        is_writable: Tries to create a group in a controller's folder.
-
-    Returns:
-        False if one of the controllers is missing or read-only.
-    """
+    """Return whether the control groups (version 1) that Slurm needs can be created."""
     # By trying: in a container the folders are there, and often read-only.
     is_writable = is_writable or _can_make_group
     return all(is_writable(root / name) for name in CONTROLLERS)

@@ -18,11 +18,7 @@ POLL_S = 0.2
 
 
 class Build:
-    """One run of the builder, in the background.
-
-    Args:
-        targets: Targets that are built besides all that the portal needs.
-    """
+    """One run of the builder, in the background."""
 
     def __init__(self, targets: Sequence[str] = ()) -> None:
         self._targets = ("all", *targets)

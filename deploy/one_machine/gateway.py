@@ -40,12 +40,7 @@ class NoWayError(Exception):
 
 
 class Gateway:
-    """This machine, as the nodes' router to the internet.
-
-    Args:
-        nodes: At least one.
-        is_wanted: Whether they shall have a way to the internet.
-    """
+    """This machine, as the nodes' router to the internet."""
 
     def __init__(self, nodes: tuple[Node, ...], *, is_wanted: bool = True) -> None:
         self._nodes = nodes

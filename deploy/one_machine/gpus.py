@@ -17,12 +17,7 @@ _VARIANT = re.compile(r"(?:\d+gb?|pcie|sxm\d*|nvl|hbm\d*e?|mig.*)", re.IGNORECAS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gpu:
-    """One GPU of this machine.
-
-    Args:
-        minor: N of its device /dev/nvidiaN.
-        gres_type: Slurm's name of its type, such as "v100".
-    """
+    """One GPU of this machine."""
 
     minor: int
     gres_type: str
@@ -64,11 +59,7 @@ def parse_nvidia_smi(xml: str) -> list[Gpu]:
 
 
 def find_gpus() -> list[Gpu]:
-    """Return the NVIDIA GPUs of this machine.
-
-    Returns:
-        Empty if there is no driver, no GPU, or nvidia-smi cannot read them.
-    """
+    """Return the NVIDIA GPUs of this machine."""
     try:
         return parse_nvidia_smi(run(["nvidia-smi", "-q", "-x"]))
     except (DeployError, ElementTree.ParseError):

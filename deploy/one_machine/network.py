@@ -54,12 +54,7 @@ def render_hosts(hosts: Sequence[Host]) -> str:
 
 
 def has_capability(status: str, number: int) -> bool:
-    """Return whether a process has a capability.
-
-    Args:
-        status: Content of /proc/PID/status.
-        number: Number of the capability.
-    """
+    """Return whether a process has a capability."""
     effective = next(line for line in status.splitlines() if line.startswith("CapEff:"))
     return bool(int(effective.split()[1], 16) >> number & 1)
 

@@ -81,11 +81,7 @@ def has_slurmd(init_pid: int) -> bool:
 
 
 def running_cluster() -> Cluster:
-    """Return the cluster that deploy/up has set up last, for removing it.
-
-    Returns:
-        With all nodes that have an address, and at least the default number.
-    """
+    """Return the cluster that deploy/up has set up last, for removing it."""
     # At least the default, in case the hosts file is lost and its nodes are not.
     return describe_cluster(max(DEFAULT_N_SIMULATED_NODES, len(network.known_names())))
 

@@ -77,14 +77,7 @@ def missing_packages(names: Sequence[str]) -> list[str]:
 
 
 def answers_for(packages: Sequence[str]) -> str:
-    """Return debconf answers for packages about to be installed.
-
-    Args:
-        packages: Only these; installed packages keep their answers.
-
-    Returns:
-        Lines for debconf-set-selections(1).
-    """
+    """Return debconf answers for packages about to be installed."""
     lines = ANSWERS.splitlines(keepends=True)
     return "".join(line for line in lines if line.split()[0] in packages)
 
@@ -144,10 +137,6 @@ def remove_policy() -> None:
 
 
 def disable_units(units: Sequence[str]) -> None:
-    """Keep systemd from starting the daemons of new packages at the next boot.
-
-    Args:
-        units: Units that were not on this machine before.
-    """
+    """Keep systemd from starting the daemons of new packages at the next boot."""
     if units and Path("/run/systemd/system").is_dir():
         run(["systemctl", "disable", *units])

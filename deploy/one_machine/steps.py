@@ -13,13 +13,7 @@ TITLE_WIDTH = 36
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One step, which does nothing if its work is already done.
-
-    Args:
-        name: Its name on the command line.
-        title: Its name for people.
-        do: Does it, and returns what was done, for the terminal.
-    """
+    """One step, which does nothing if its work is already done."""
 
     name: str
     title: str
@@ -27,13 +21,7 @@ class Step:
 
 
 def select(steps: Sequence[Step], *, only: Sequence[str], until: str | None) -> list[Step]:
-    """Return the wanted steps, in order.
-
-    Args:
-        steps: All steps, in order.
-        only: Names of the wanted steps; all if empty.
-        until: Name of the last wanted step; None for the very last.
-    """
+    """Return the wanted steps, in order."""
     names = [step.name for step in steps]
     for name in [*only, *([until] if until else [])]:
         if name not in names:

@@ -38,11 +38,7 @@ END_TIMEOUT_S = 90
 
 
 class DaemonEndedError(DeployError):
-    """A daemon ended soon after it was started.
-
-    Args:
-        log: Where it wrote last.
-    """
+    """A daemon ended soon after it was started."""
 
     def __init__(self, name: str, log: Path) -> None:
         said = log.read_text(errors="replace") if log.exists() else ""

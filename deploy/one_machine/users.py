@@ -43,11 +43,7 @@ DEMO_ADMINISTRATOR = "grace"
 
 
 def ensure_password() -> str:
-    """Return the demo users' password, created at the first call.
-
-    Returns:
-        The value of PORTAL_DEMO_PASSWORD if it is set, else the one kept from earlier.
-    """
+    """Return the demo users' password, created at the first call."""
     wanted = os.environ.get(PASSWORD_VARIABLE)
     if wanted is None:
         return ensure_secret(PASSWORD_FILE, secrets.token_urlsafe(PASSWORD_BYTES))

@@ -93,11 +93,7 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def requested_release(wanted: argparse.Namespace, checkout: Path) -> Release:
-    """Return the release that a command line asks for.
-
-    Raises:
-        BuildError: If the checkout is not ready for it.
-    """
+    """Return the release that a command line asks for."""
     if not wanted.address.startswith("https://"):
         raise BuildError(
             f"{wanted.address} is no address of the form https://forge.example/portal."
@@ -129,9 +125,6 @@ def make_release(checkout: Path, release: Release, key: Key, out: Path, log: IO[
     """Write all files, then commit and tag.
 
     Everything happens in a clone, so that a failure leaves the checkout and `out` as they are.
-
-    Raises:
-        BuildError: If a step fails.
     """
     with tempfile.TemporaryDirectory(prefix="dsportal-release-") as scratch:
         clone, made = Path(scratch) / "clone", Path(scratch) / "made"

@@ -51,12 +51,7 @@ ALL_LOOKS = (WIDE, DARK, PHONE)
 
 
 class Studio:
-    """A browser, logged in as a demo user.
-
-    Args:
-        browser: A running Chromium.
-        user: The demo user.
-    """
+    """A browser, logged in as a demo user."""
 
     def __init__(self, browser: Browser, user: str = USER) -> None:
         self._browser = browser
@@ -84,16 +79,7 @@ class Studio:
     def look(
         self, look: Look = WIDE, *, logged_in: bool = False, scale: float = SCALE
     ) -> Iterator[Page]:
-        """Open a window.
-
-        Args:
-            look: Its size and colours.
-            logged_in: Whether the demo user is logged in.
-            scale: Pixels of the screen for each pixel of the page.
-
-        Yields:
-            An empty page.
-        """
+        """Open a window."""
         context = self._browser.new_context(
             viewport={"width": look.width, "height": look.height},
             device_scale_factor=scale,
@@ -114,15 +100,7 @@ class Studio:
         looks: Sequence[Look] = ALL_LOOKS,
         logged_in: bool = True,
     ) -> None:
-        """Take a picture of a page in several looks.
-
-        Args:
-            name: Of the picture.
-            path: Of the page.
-            settle: Returns when the page shows what the picture is about.
-            looks: How it is looked at.
-            logged_in: Whether the demo user is logged in.
-        """
+        """Take a picture of a page in several looks."""
         for look in looks:
             with self.look(look, logged_in=logged_in) as page:
                 page.goto(f"{ADDRESS}{path}")
@@ -130,13 +108,7 @@ class Studio:
                 self.save(page, f"{name}{look.suffix}", is_whole=look is PHONE)
 
     def save(self, page: Page, name: str, *, is_whole: bool = False) -> None:
-        """Keep what a page shows.
-
-        Args:
-            page: The page.
-            name: Of the picture.
-            is_whole: The part below the window's edge, too.
-        """
+        """Keep what a page shows."""
         picture = Image.open(io.BytesIO(page.screenshot(full_page=is_whole))).convert("RGB")
         picture.quantize(N_COLOURS).save(IMAGES_DIR / f"{name}.png", optimize=True)
         print(f"{name}.png", flush=True)
@@ -155,11 +127,7 @@ class Studio:
 
 
 class Film:
-    """What a page showed, as an animated picture.
-
-    Args:
-        page: The page.
-    """
+    """What a page showed, as an animated picture."""
 
     # Longer than a reader looks at one picture; waits of the machine are no part of the film.
     LONGEST_FRAME_S = 1.5
@@ -174,25 +142,13 @@ class Film:
         self._page = page
 
     def show(self, length_s: float) -> None:
-        """Add what the page shows now.
-
-        Args:
-            length_s: How long the film shows it.
-        """
+        """Add what the page shows now."""
         picture = Image.open(io.BytesIO(self._page.screenshot())).convert("RGB")
         self._frames.append(picture)
         self._lengths_ms.append(round(length_s * 1000))
 
     def follow(self, is_over: Callable[[], bool], *, timeout_s: float) -> None:
-        """Add what the page shows until something has happened, as fast as it happened.
-
-        Args:
-            is_over: Whether it has happened.
-            timeout_s: When to fail.
-
-        Raises:
-            TimeoutError: It did not happen.
-        """
+        """Add what the page shows until something has happened, as fast as it happened."""
         deadline = time.monotonic() + timeout_s
         while not is_over():
             start = time.monotonic()

@@ -149,11 +149,7 @@ def add_environment(arguments: argparse.Namespace) -> int:
 def _tried(
     path: Path, environment: Environment, table: dict[str, Any], beside: Path
 ) -> dict[str, Any]:
-    """Return the keys that only a trial can tell; what an image lacks goes into `beside`.
-
-    Raises:
-        RegistryError: If no kernel starts.
-    """
+    """Return the keys that only a trial can tell; what an image lacks goes into `beside`."""
     node, keys = probe_node(), {}
     if ensure_kernel(environment, node, beside):
         keys["kernel_packages"] = str(beside)
@@ -186,11 +182,7 @@ def _login(arguments: argparse.Namespace) -> Login | None:
 
 
 def print_environments(_: argparse.Namespace) -> int:
-    """Print a line for each environment.
-
-    Returns:
-        0, or 1 if an entry is wrong.
-    """
+    """Print a line for each environment."""
     registry = read_registry(site_path(), Path.home())
     for environment in registry.environments:
         owner = "own" if environment.is_own else "site"
@@ -240,11 +232,7 @@ def remove_environment(arguments: argparse.Namespace) -> int:
 
 
 def check_environments(arguments: argparse.Namespace) -> int:
-    """Try one environment or all of them on this machine.
-
-    Returns:
-        0 if all work, 1 if not.
-    """
+    """Try one environment or all of them on this machine."""
     registry = read_registry(site_path(), Path.home())
     wanted = [e for e in registry.environments if arguments.id in {None, e.id}]
     if arguments.id is not None and not wanted:

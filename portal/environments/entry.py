@@ -86,9 +86,6 @@ def parse_entry(id_: str, table: object, *, where: str, is_own: bool = False) ->
     """Return the environment that a table of the registry describes; it is not tried.
 
     The `table` is as the TOML parser returns it; `where` names the file in error messages.
-
-    Raises:
-        RegistryError: If a key is unknown, missing or malformed.
     """
     place = f"[{id_}] of {where}"
     if not _ID.fullmatch(id_):

@@ -44,11 +44,7 @@ def is_source(text: str) -> bool:
 
 
 def parse_source(text: str) -> str:
-    """Return the source of an image as apptainer reads it, with an absolute path.
-
-    Args:
-        text: docker://REGISTRY/NAME:TAG, oci:FOLDER or docker-archive:FILE.
-    """
+    """Return the source of an image as apptainer reads it, with an absolute path."""
     if _DOCKER.fullmatch(text):
         return text
     found = _LOCAL.fullmatch(text)
@@ -94,14 +90,7 @@ def _check_private(path: Path, status: os.stat_result) -> None:
 
 
 def make_image(container: Path | None, source: str, image: Path, login: Login | None) -> None:
-    """Make an image file, with apptainer's progress on the terminal.
-
-    Args:
-        container: Path of apptainer or singularity, or None if the machine has neither.
-        source: From `parse_source`.
-        image: The file to make; it is never there in part.
-        login: None for anonymous access.
-    """
+    """Make an image file, with apptainer's progress on the terminal."""
     if container is None:
         raise RegistryError(
             "This machine has neither apptainer nor singularity, which make images. "

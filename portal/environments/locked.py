@@ -120,9 +120,6 @@ def update_locked(
     """Choose the newest versions of what a locked environment requires, and install them.
 
     Further `packages` are required from now on; `check` raises if the result does not work.
-
-    Returns:
-        What `check` returned.
     """
     try:
         requirements, lock = ((folder / name).read_text("utf-8") for name in (REQUIREMENTS, LOCK))

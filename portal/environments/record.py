@@ -18,20 +18,12 @@ def is_locked(folder: Path) -> bool:
 
 
 def read_like(folder: Path) -> str:
-    """Return the shipped kernel that a locked environment builds on, or "".
-
-    Raises:
-        RegistryError: If its record cannot be read.
-    """
+    """Return the shipped kernel that a locked environment builds on, or ""."""
     return str(_read_record(folder)["like"])
 
 
 def read_group(folder: Path) -> int | None:
-    """Return the group that a locked environment is shared with, or None.
-
-    Raises:
-        RegistryError: If its record cannot be read.
-    """
+    """Return the group that a locked environment is shared with, or None."""
     group = _read_record(folder).get("group")
     return group if isinstance(group, int) else None
 
@@ -48,10 +40,6 @@ def _read_record(folder: Path) -> dict[str, Any]:
 
 
 def write_record(folder: Path, like: str, group: int | None) -> None:
-    """Write the shipped kernel that a locked environment builds on, and the group that shares it.
-
-    Raises:
-        OSError: If it cannot be written.
-    """
+    """Write what a locked environment builds on, and the group that shares it."""
     record = {"like": like} | ({} if group is None else {"group": group})
     write_whole(folder / RECORD, f"{json.dumps(record)}\n".encode())

@@ -72,11 +72,7 @@ def read_registry(site: Path, home: Path) -> Registry:
 
 
 def read_tables(path: Path) -> dict[str, Any]:
-    """Return the tables of a registry by name, as the TOML parser does; an absent file has none.
-
-    Raises:
-        RegistryError: If it cannot be read or is not TOML.
-    """
+    """Return the tables of a registry by name, as the TOML parser does; an absent file has none."""
     try:
         with path.open("rb") as file:
             return tomllib.loads(file.read(_MAX_BYTES).decode())
@@ -101,12 +97,7 @@ def check_entry(path: Path, id_: str, table: Mapping[str, Any], *, is_own: bool)
 
 
 def add_entry(path: Path, id_: str, table: Mapping[str, Any], *, is_own: bool) -> Environment:
-    """Append `table` to a registry, which is created if it does not exist.
-
-    Raises:
-        RegistryError: If the entry is wrong, the name is taken, or the file cannot be written or
-            is being changed for too long.
-    """
+    """Append `table` to a registry, which is created if it does not exist."""
     with _changing(path):
         environment = check_entry(path, id_, table, is_own=is_own)
         document, tables = _document(path), read_tables(path)

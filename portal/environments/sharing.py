@@ -51,11 +51,7 @@ def group_name(gid: int) -> str:
 
 
 def share(folder: Path, group: int) -> None:
-    """Let a group read what is in a folder and start its programs, but change nothing.
-
-    Raises:
-        OSError: If the group or mode of a file cannot be changed.
-    """
+    """Let a group read what is in a folder and start its programs, but change nothing."""
     for path in (folder, *folder.rglob("*")):
         # Before the mode, whose bits a change of the group can clear.
         _separate(path)
@@ -68,11 +64,7 @@ def share(folder: Path, group: int) -> None:
 
 
 def unshare(folder: Path) -> None:
-    """Let nobody but the user read what is in a folder.
-
-    Raises:
-        OSError: If the group or mode of a file cannot be changed.
-    """
+    """Let nobody but the user read what is in a folder."""
     for path in (folder, *folder.rglob("*")):
         _separate(path)
         if not path.is_symlink():

@@ -48,12 +48,6 @@ def write_stand_ins(shipped: Shipped, folder: Path) -> Mapping[str, str]:
 
     No index has builds such as torch 2.13.0+cpu, and what other builds of the same version depend
     on is something else.
-
-    Returns:
-        Their versions by normalized name.
-
-    Raises:
-        OSError: If there is no room.
     """
     for site in map(Path, shipped.site_packages):
         for info in site.glob("*.dist-info"):

@@ -90,9 +90,6 @@ def run_uv(
 
     If it fails, `problem` is what to say below what uv itself said. `variables` go before those of
     the process.
-
-    Raises:
-        RegistryError: If it fails.
     """
     # A uv.toml or pyproject.toml in the current folder may be somebody else's.
     environ = {**indexes.variables, **os.environ, "UV_NO_CONFIG": "1", **(variables or {})}

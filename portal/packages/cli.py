@@ -89,11 +89,7 @@ def kernels(prefix: Path) -> list[Kernel]:
 
 
 def print_packages(arguments: argparse.Namespace) -> int:
-    """Print the user's packages by kernel and release.
-
-    Args:
-        arguments: With `kernel`, None for all.
-    """
+    """Print the user's packages by kernel and release."""
     n_shown = 0
     for kernel in _chosen(arguments.kernel):
         present = find_overlay(Path.home(), kernel.name, kernel.release)
@@ -113,14 +109,7 @@ def print_packages(arguments: argparse.Namespace) -> int:
 
 
 def run_pip(arguments: argparse.Namespace) -> int:
-    """Run pip for the user's packages of a kernel.
-
-    Args:
-        arguments: With `kernel` and `words`, pip's arguments.
-
-    Returns:
-        pip's exit status.
-    """
+    """Run pip for the user's packages of a kernel."""
     (kernel,) = _chosen(arguments.kernel)
     make_overlay(kernel)
     overlay = find_overlay(Path.home(), kernel.name, kernel.release)
@@ -151,14 +140,7 @@ def reset_packages(arguments: argparse.Namespace) -> int:
 
 
 def reinstall_packages(arguments: argparse.Namespace) -> int:
-    """Install the packages that the user requested in the newest other release of a kernel.
-
-    Args:
-        arguments: With `kernel`, None for all.
-
-    Returns:
-        0 if all could be installed.
-    """
+    """Install the packages that the user requested in the newest other release of a kernel."""
     if arguments.kernel == r_library.KERNEL:
         _reinstall_r()
         return 0
@@ -203,11 +185,7 @@ def _reinstall_r() -> None:
 
 
 def switch_packages(arguments: argparse.Namespace) -> int:
-    """Let a kernel start without the user's packages, or with them again.
-
-    Args:
-        arguments: With `kernel` and `is_off`.
-    """
+    """Let a kernel start without the user's packages, or with them again."""
     (kernel,) = _chosen(arguments.kernel)
     overlay = find_overlay(Path.home(), kernel.name, kernel.release)
     make_overlay(kernel)
@@ -234,11 +212,7 @@ def _chosen(name: str | None) -> list[Kernel]:
 
 
 def make_overlay(kernel: Kernel) -> None:
-    """Create or update the user's packages for a kernel.
-
-    Raises:
-        PackagesError: If the home cannot be written.
-    """
+    """Create or update the user's packages for a kernel."""
     # By the kernel's own interpreter, which knows its version of Python and its folders.
     argv = [str(kernel.python), "-I", "-m", "dsportal.packages.start", kernel.name, kernel.release]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)

@@ -47,11 +47,7 @@ def packages_in(library: Path) -> list[str]:
 
 
 def install_packages(names: Sequence[str], library: Path, rscript: str = "Rscript") -> bool:
-    """Install packages from R's own repositories; return whether all are there afterwards.
-
-    Raises:
-        OSError: If the library cannot be made.
-    """
+    """Install packages from R's own repositories; return whether all are there afterwards."""
     library.mkdir(parents=True, exist_ok=True)
     argv = [rscript, "-e", _INSTALL, str(library), *names]
     return subprocess.run(argv, cwd=Path.home(), check=False).returncode == 0

@@ -69,11 +69,7 @@ def locked_pythons() -> list[str]:
 
 
 def refuse_python(python: Path) -> None:
-    """Check that environments can be made with an interpreter.
-
-    Raises:
-        BuildError: If it is none, or one that no packages are locked for.
-    """
+    """Check that environments can be made with an interpreter."""
     *pythons, newest = locked_pythons()
     ours = f"Name a Python {', '.join(pythons)} or {newest} with --python PATH."
     # It goes into the first line of programs, which start in any folder.

@@ -35,14 +35,7 @@ from deploy.environments.builder.targets import (
 
 
 def parse_arguments(argv: Sequence[str]) -> tuple[list[str], Plan]:
-    """Read the command line.
-
-    Returns:
-        Names of the targets, and the plan.
-
-    Raises:
-        BuildError: If --cuda names no CUDA toolkit.
-    """
+    """Read the command line."""
     names = "\n".join(f"  {target.name:<17}{target.summary}" for target in TARGETS)
     parser = argparse.ArgumentParser(
         prog="deploy/environments/build",

@@ -17,12 +17,7 @@ _PINNED = re.compile(r"([\w.-]+)==([\w.+!-]+)")
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """What a site asks for in one environment.
-
-    Args:
-        lines: Lines of a requirements file.
-        raised: Locked packages, by canonical name, of which it asks for a newer version.
-    """
+    """What a site asks for in one environment."""
 
     lines: tuple[str, ...] = ()
     raised: frozenset[str] = frozenset()

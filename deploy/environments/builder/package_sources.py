@@ -14,12 +14,7 @@ ORDINARY_INDEX = "https://pypi.org/simple"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageSources:
-    """Package indexes and folders of wheels; the hash of every file is checked.
-
-    Args:
-        indexes: Addresses of the form https://pypi.org/simple.
-        folders: Folders that hold wheels and source archives.
-    """
+    """Package indexes and folders of wheels; the hash of every file is checked."""
 
     indexes: tuple[str, ...] = (ORDINARY_INDEX,)
     folders: tuple[Path, ...] = ()
@@ -75,12 +70,6 @@ def package_sources(environ: Mapping[str, str]) -> PackageSources:
     Args:
         environ: Environment of the program; its DSPORTAL_PACKAGES holds addresses of indexes and
             absolute paths of folders, with blanks between them.
-
-    Returns:
-        Exactly what the setting names; the ordinary index if it is not set.
-
-    Raises:
-        BuildError: If a word of the setting is neither.
     """
     words = environ.get(SETTING, "").split()
     if not words:

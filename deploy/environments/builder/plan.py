@@ -99,11 +99,7 @@ class Plan:
         return self.prefix / "stamps"
 
     def environment(self, name: str) -> Path:
-        """Return the folder of one virtual environment, which need not exist.
-
-        Args:
-            name: hub, server, tensorboard, tensorflow, pytorch, package, node, uv or test.
-        """
+        """Return the folder of one virtual environment, which need not exist."""
         return self.prefix / "environments" / name
 
     def project(self, name: str) -> Path:

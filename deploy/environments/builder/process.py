@@ -33,15 +33,7 @@ SYSTEM_AUTHORITIES = (
 
 
 def clean_environment(environ: Mapping[str, str] | None = None, /, **extra: str) -> dict[str, str]:
-    """Return an environment without anything of the caller's Python or shell.
-
-    Args:
-        environ: Source of the kept variables; this process's own if None.
-        extra: Variables to set; PATH replaces the system's own.
-
-    Returns:
-        PATH, LANG, DEBIAN_FRONTEND, what package clients need, and `extra`.
-    """
+    """Return an environment without anything of the caller's Python or shell."""
     source = os.environ if environ is None else environ
     kept = {name: value for name, value in source.items() if _is_kept(name)}
     fixed = {"PATH": SYSTEM_PATH, "LANG": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
@@ -72,15 +64,7 @@ def run(
 ) -> None:
     """Run a program to its end, with its output in the log.
 
-    Args:
-        argv: The program and its arguments.
-        log: Gets the command, then its output.
-        next_step: What to do if it fails, for the error.
-        cwd: Working folder; this process's own when None.
-        env: The whole environment; `clean_environment()` when None.
-
-    Raises:
-        BuildError: If the program is missing or ends with another status than 0.
+    `env` is the whole environment; `clean_environment()` if None.
     """
     words = [str(word) for word in argv]
     # Flushed, because the program writes to the same file by itself.

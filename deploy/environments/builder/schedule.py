@@ -43,9 +43,6 @@ def build_targets(targets: Sequence[Target], plan: Plan) -> list[Ended]:
     """Build what is not current; skip what needs a failed target.
 
     `targets` includes everything that they need.
-
-    Returns:
-        One entry for each target, in the order in which they ended.
     """
     by_name = {target.name: target for target in targets}
     order = graphlib.TopologicalSorter(

@@ -39,10 +39,6 @@ def read_digits(folder: Path) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
 def main(folder: str, output: str) -> int:
     """Write the NumPy file.
 
-    Args:
-        folder: Folder of 0.json to 9.json.
-        output: Path of the .npz to write; gets x and y.
-
     Returns:
         0, or 1 if the folder does not hold 10,000 images.
     """

@@ -128,11 +128,7 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def requested_site(wanted: argparse.Namespace) -> Site:
-    """Return the installation that a command line asks for.
-
-    Raises:
-        DeployError: If a name cannot be one.
-    """
+    """Return the installation that a command line asks for."""
     version = wanted.version or package_version()
     is_bad = {version: not VERSION.fullmatch(version)}
     is_bad |= {name: bool(objection(name)) for name in (wanted.users_group, wanted.slurm_user)}

@@ -97,13 +97,9 @@ class Folder(_Placed):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File(_Placed):
-    """A file of the installer's own, or one that belongs to the site once it exists.
+    """A file of the installer's own, or with `is_sites` one that is the site's once it exists.
 
-    Args:
-        mode: Its permission bits.
-        group: Its group; root's if empty.
-        is_sites: Written once, and never again.
-        after: Called after it has changed.
+    An empty `group` is root's. `after` is called after a change.
     """
 
     text: str

@@ -20,11 +20,7 @@ VERSION_IN_USE = Path("/opt/data-scientist-portal/current")
 
 
 def python_for(named: Path | None, version_in_use: Path = VERSION_IN_USE) -> Path:
-    """Return the interpreter of the environments.
-
-    Returns:
-        The one named, else that of the version in use, else the system's.
-    """
+    """Return the interpreter of the environments."""
     python = named or kept_python(version_in_use)
     with reworded_build_errors():
         refuse_python(python)
@@ -35,9 +31,6 @@ def refuse_lacks(python: Path, *, root_needed: bool) -> None:
     """Check that the portal can be installed on this host.
 
     `root_needed` is true if something is to be changed.
-
-    Raises:
-        DeployError: If something is missing.
     """
     if root_needed and os.geteuid() != 0:
         raise DeployError(

@@ -53,13 +53,7 @@ def first_secrets() -> str:
 
 
 def next_steps(site: Site, *, is_new: bool, n_changed: int) -> str:
-    """Return the steps that are left to the site, as text for the terminal.
-
-    Args:
-        site: The installation.
-        is_new: Whether no version was in use before.
-        n_changed: How much this run has changed.
-    """
+    """Return the steps that are left to the site, as text for the terminal."""
     check = "Check the site:  dsportal check --user NAME"
     if not is_new and (site.prefix / "current").readlink() == Path(site.version):
         restart = "Let the portal use it:  systemctl restart dsportal-proxy dsportal-hub"

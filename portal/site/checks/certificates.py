@@ -20,9 +20,6 @@ def assess_end(what: str, end: datetime) -> Finding:
     """Return whether a certificate is valid for long enough.
 
     `what` names it in the finding.
-
-    Returns:
-        A problem after its end, a warning from three weeks before.
     """
     left = end - datetime.now(UTC)
     day = f"{end:%Y-%m-%d}"
@@ -34,12 +31,7 @@ def assess_end(what: str, end: datetime) -> Finding:
 
 
 def assess_way_in(hub: HubSettings) -> list[Finding]:
-    """Return what is wrong with the settings for how users reach the portal.
-
-    Returns:
-        A warning if the port is open without TLS, and one for a front end that hides where logins
-        come from; empty if both are right.
-    """
+    """Return what is wrong with the settings for how users reach the portal."""
     found = []
     if not _is_loopback(hub.public_address):
         found.append(
@@ -97,11 +89,7 @@ async def _probe_certificate(public_url: str) -> Finding:
 
 
 def served_certificate_end(host: str, port: int) -> datetime:
-    """Return when the certificate that a server shows expires, in UTC.
-
-    Raises:
-        OSError: If it does not answer, or its certificate is not trusted.
-    """
+    """Return when the certificate that a server shows expires, in UTC."""
     context = ssl.create_default_context()
     with (
         socket.create_connection((host, port), timeout=_TIMEOUT_S) as plain,

@@ -42,11 +42,7 @@ class GpuRequest:
 
 
 def gpu_requests(catalog: Catalog, settings: Settings, partition: str) -> list[GpuRequest]:
-    """Return a request for each type of GPU that a partition offers.
-
-    Returns:
-        Empty if the partition has no GPU that a job could get.
-    """
+    """Return a request for each type of GPU that a partition offers."""
     if partition not in catalog.partitions:
         return []
     kinds = catalog.gpu_types(partition)

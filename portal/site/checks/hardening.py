@@ -42,9 +42,6 @@ def assess_login_page(page: LoginPage, url: str) -> list[Finding]:
     """Return what browsers are not told about cookies and TLS.
 
     `url` is an https address.
-
-    Returns:
-        A warning for each lack, or that there is none.
     """
     found = []
     open_cookies = _cookies_without(page.cookies, "secure")
@@ -96,17 +93,7 @@ def _cookies_without(values: Iterable[str], attribute: str, *, but: Iterable[str
 
 
 def assess_seen_address(seen: str, seen_forged: str, *, own: str, forged: str) -> Finding:
-    """Return whether the hub knows where a request through the front end comes from.
-
-    Args:
-        seen: The address that the hub saw.
-        seen_forged: The address that it saw of a request that claimed to come from elsewhere.
-        own: The address that both came from.
-        forged: The address that the second one claimed.
-
-    Returns:
-        A warning if everybody has one address, or may choose one.
-    """
+    """Return whether the hub knows where a request through the front end comes from."""
     if ip_address(own).is_loopback:
         return skipped(
             "the front end is asked from its own host, which tells nothing of others' addresses.",
@@ -127,11 +114,7 @@ def assess_seen_address(seen: str, seen_forged: str, *, own: str, forged: str) -
 
 
 def assess_modes(modes: Mapping[Path, int]) -> list[Finding]:
-    """Return which of the hub's private files others can read or change.
-
-    Returns:
-        A problem for each, or that there is none.
-    """
+    """Return which of the hub's private files others can read or change."""
     found = [
         problem(f"{path} is open to others ({stat.filemode(mode)}).", f"chmod go= {path}")
         for path, mode in modes.items()
@@ -141,11 +124,7 @@ def assess_modes(modes: Mapping[Path, int]) -> list[Finding]:
 
 
 def assess_listeners(listeners: Sequence[TcpSocket], hub: HubSettings) -> list[Finding]:
-    """Return which parts can be reached from more networks than need them.
-
-    Returns:
-        A finding for each, or that there is none.
-    """
+    """Return which parts can be reached from more networks than need them."""
     found = []
     proxy_port = int(hub.proxy_api_url.rstrip("/").rpartition(":")[2])
     if any(one.port == proxy_port and not one.address.is_loopback for one in listeners):
@@ -178,11 +157,7 @@ def _listens_everywhere(listeners: Sequence[TcpSocket], port: int) -> bool:
 
 
 def assess_leaving(login: LoginSettings) -> Finding:
-    """Return whether the hub notices that somebody has left.
-
-    Returns:
-        A warning if LDAP is asked only at the login.
-    """
+    """Return whether the hub notices that somebody has left."""
     if login.is_ldap and not login.reader_dn:
         return warning(
             "users who leave LDAP stay signed in until the UNIX account is gone or the cookie"

@@ -75,11 +75,7 @@ def probe_front_end(hub: HubSettings) -> list[Finding]:
 
 
 def private_file_modes(hub: HubSettings) -> dict[Path, int]:
-    """Return the modes of the hub's private files.
-
-    Returns:
-        Only of those that can be seen; one that cannot is closed.
-    """
+    """Return the modes of the hub's private files."""
     paths = [
         hub.state_dir,
         hub.sqlite_path,

@@ -189,9 +189,6 @@ def compare_pins(pins: Mapping[str, str], installed: Mapping[str, str], *, where
     """Return what differs from the pins.
 
     `pins` and `installed` are versions by canonical name; `where` names the environment.
-
-    Returns:
-        A warning that names at most five packages.
     """
     wrong = [
         f"{name} is {installed.get(name, 'missing')}, not {version}"

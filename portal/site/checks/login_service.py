@@ -47,10 +47,6 @@ async def check_login_service(
     """Check secret, callback and endpoints of an OAuth authenticator.
 
     `secret_names` are those of `read_secret_names`.
-
-    Returns:
-        A finding for each endpoint, and one for each other fault; a single one if the authenticator
-        asks no service.
     """
     login = settings.login
     cls: Any = other_authenticator(login)
@@ -113,13 +109,6 @@ def probe_endpoint(
     key: str, url: str, form: Mapping[str, str] | None, *, grade: Grade, trusts_all: bool
 ) -> Finding:
     """Ask an endpoint of the service.
-
-    Args:
-        key: The option that has its address.
-        url: Its address.
-        form: What to send to it by POST; None asks by GET.
-        grade: Of the finding if it is wrong.
-        trusts_all: Whether its certificate does not matter.
 
     Returns:
         That it answers, if only with a refusal. Not found (404) and its own faults (500 to 599) are

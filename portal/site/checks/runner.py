@@ -18,11 +18,7 @@ log = logging.getLogger(__name__)
 
 
 async def run_checks(checks: Sequence[Check]) -> AsyncIterator[Report]:
-    """Run checks concurrently.
-
-    Yields:
-        A report for each, in their order.
-    """
+    """Run checks concurrently."""
     # All at once, so that a site with several faults waits for the slowest only.
     tasks = [asyncio.ensure_future(_run(check)) for check in checks]
     try:

@@ -155,11 +155,7 @@ def _login_check(settings: Settings, secret_names: frozenset[str] | None) -> Che
 
 
 async def check_settings(settings: Settings, path: Path) -> list[Finding]:
-    """Check that this host has what the settings name.
-
-    Returns:
-        A problem for each, or that there is none.
-    """
+    """Check that this host has what the settings name."""
     found = await in_thread(lambda: site_problems(settings))
     # The settings say who may log in, and where the programs are.
     if os.stat(path).st_mode & 0o022:

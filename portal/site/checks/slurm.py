@@ -52,9 +52,6 @@ def assess_patience(config: Mapping[str, str]) -> list[Finding]:
 
     `config` is slurm.conf by key.
 
-    Returns:
-        A warning if they may not.
-
     Source:
         slurm.conf(5), SlurmdTimeout: 300 s by default, 0 for ever.
     """
@@ -96,11 +93,7 @@ def assess_clock(ahead_s: float | None) -> list[Finding]:
 
 
 async def check_private_data(slurm: Slurm) -> list[Finding]:
-    """Check whether Slurm hides jobs or nodes from the hub.
-
-    Raises:
-        SlurmError: If Slurm does not answer.
-    """
+    """Check whether Slurm hides jobs or nodes from the hub."""
     # One sentence on what is hidden, then the cure.
     sentence, _, cure = (await slurm.explain_hidden()).partition(". ")
     if sentence:
@@ -156,11 +149,7 @@ async def check_partitions(slurm: Slurm, settings: Settings) -> list[Finding]:
 
 
 def assess_offer(catalog: Catalog, settings: Settings) -> list[Finding]:
-    """Return which offers of the site the cluster cannot keep.
-
-    Returns:
-        A finding for each partition and for each GPU type that Slurm lacks.
-    """
+    """Return which offers of the site the cluster cannot keep."""
     findings = []
     for name in settings.partitions:
         partition = catalog.partitions.get(name)

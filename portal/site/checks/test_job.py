@@ -143,10 +143,6 @@ async def run_test_job(
     """Submit a trial job, connect to it on its node, and read what it found.
 
     It may wait in the queue for `wait_s`. It is not left behind, whatever happens.
-
-    Raises:
-        JobRejectedError: If Slurm refused it.
-        SlurmError: If Slurm did not answer, or the launcher could not be run.
     """
     # Another program may have the port, and other users can connect to it.
     secret = secrets.token_hex(16)
@@ -191,10 +187,6 @@ async def run_check_job(
 
     It may wait in the queue for `wait_s`, and then run for `look_s`. It is not left behind,
     whatever happens. `meet` connects to it on its node, and returns address and clock.
-
-    Raises:
-        JobRejectedError: If Slurm refused it.
-        SlurmError: If Slurm did not answer, or the launcher could not be run.
     """
     submission = await slurm.submit(user, job, variables)
     key = JobKey(job_id=submission.job_id, user=user, name=name)

@@ -11,9 +11,6 @@ async def check_storage(slurm: Slurm, settings: Settings, user: str) -> list[Fin
     """Check home, shared storage and notebook server on this host, as a user.
 
     An empty `user` skips the check.
-
-    Returns:
-        A finding for each fault, or that there is none.
     """
     if not user:
         return [skipped("nothing was tried as a user.", "Name one: --user NAME.")]

@@ -54,9 +54,6 @@ def assess_workplace(
 
     `found` is the answer of `workplace_probe`, or anything else: a user's job can print what it
     likes. `left_out` are kernels that the site does without.
-
-    Returns:
-        A finding for each fault.
     """
     if not isinstance(found, dict):
         said = str(found or "no answer")[:_N_LETTERS]

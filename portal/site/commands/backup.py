@@ -96,9 +96,6 @@ def back_up(hub: HubSettings, now: datetime, *, needed: Path | None = None) -> P
     """Copy the hub's database, and delete the oldest copies beyond 14, but not the one `needed`.
 
     `now` goes into the copy's name. Only the hub's account can read the copy.
-
-    Raises:
-        SiteError: If there is no database, or it cannot be copied.
     """
     folder, ending = hub.state_dir / "backups", "dump" if hub.db_url else "sqlite"
     # With microseconds: a switch copies the database too, perhaps in the same second.

@@ -105,14 +105,7 @@ async def _read(since: datetime, until: datetime) -> list[tuple[Owner, Allocatio
 def sum_up(
     held: Iterable[tuple[Owner, Allocation]], *, since: datetime, until: datetime, by: str
 ) -> list[Usage]:
-    """Return the usage of each user, by group or account and then the most first.
-
-    Args:
-        held: All allocations that may overlap the period; those without a GPU are skipped.
-        since: Beginning of the period.
-        until: Its end; what still runs counts up to it.
-        by: "group" or "account".
-    """
+    """Return the usage of each user, `by` "group" or "account" and then the most first."""
     of: dict[tuple[str, str], list[Allocation]] = {}
     for owner, allocation in held:
         if allocation.n_gpus:
