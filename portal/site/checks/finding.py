@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
 WIDTH = 100
 # The width of the column of grades.
 _INDENT = " " * 9
+_N_LETTERS = 300
 
 
 class Grade(Enum):
@@ -21,7 +22,7 @@ class Grade(Enum):
     SKIPPED = "skipped"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that a check found.
 
@@ -111,3 +112,35 @@ def skipped(sentence: str, cure: str = "") -> Finding:
     `sentence` says why not; `cure` says how to have it checked.
     """
     return Finding(grade=Grade.SKIPPED, sentence=sentence, cure=cure)
+
+
+# Grade, sentence and cure, with the places of a row's words in them.
+Saying = tuple[Grade, str, str]
+_UNREADABLE: Saying = (
+    Grade.WARNING,
+    "{node}: the answer of the job cannot be read: {0}.",
+    "Run the check again.",
+)
+
+
+def read_rows(rows: object, sayings: Mapping[str, Saying], **names: str) -> list[Finding]:
+    """Return what the rows mean that a job printed: each the key of a saying, and its words.
+
+    It ran as a user, who could have printed anything. `names` has `node`, and what else the sayings
+    name.
+    """
+    found = []
+    for row in rows if isinstance(rows, list) else [rows]:
+        key, *words = map(printable, row if isinstance(row, list) and row else ["", row])
+        grade, sentence, cure = sayings.get(key, _UNREADABLE)
+        # Words that are missing are empty.
+        words += [""] * 8
+        said = (text.format(*words, **names) for text in (sentence, cure))
+        found.append(Finding(grade, *said))
+    return found
+
+
+def printable(value: object) -> str:
+    """Return a value as a line that moves no terminal's cursor."""
+    text = "" if value is None else str(value)[:_N_LETTERS]
+    return "".join(one if one.isprintable() else " " for one in text).strip().rstrip(".")

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from dsportal.amounts import count
 from portal.hub.session_environment import public_variables
 from portal.hub.settings.loader import Settings
 from portal.site.checks import gpu_probe
-from portal.site.checks.finding import Finding, ok, problem, skipped, warning
+from portal.site.checks.finding import Finding, Grade, Saying, problem, read_rows, skipped
 from portal.site.checks.gpu_request import GpuRequest, build_gpu_job, gpu_requests
+from portal.site.checks.node_findings import assess_silence, job_node
 from portal.site.checks.test_job import (
     check_job_environment,
     new_name,
     program_script,
     run_check_job,
 )
-from portal.site.checks.test_job_findings import assess_silence, job_node
 from spawner.client.slurm import Slurm
 from spawner.errors import JobRejectedError
 
@@ -29,12 +28,95 @@ TEMPLATES = {"horovod/digits.ipynb": "horovod", "pytorch/digits.ipynb": "torch"}
 LOOK_S = (
     gpu_probe.NVIDIA_SMI_S + gpu_probe.DCGMI_S + gpu_probe.TEMPLATE_S + gpu_probe.COUNT_S + 60.0
 )
-_N_LETTERS = 300
 _NO_GPU = (
     "Start a session and run nvidia-smi -L in a terminal: where it lists the GPUs, build the"
     " environment again for the driver's CUDA, 'deploy/environments/build --flavour gpu' or"
     " deploy/site/install without --cpu; else look at gres.conf and cgroup.conf."
 )
+# By the first word of a row of `gpu_probe`: {0} is the second, {1} the third.
+SAYINGS: Mapping[str, Saying] = {
+    "simulated": (
+        Grade.SKIPPED,
+        "{node}: the GPUs are simulated; NVIDIA's driver, CUDA and NCCL were not tried.",
+        "",
+    ),
+    "no smi": (
+        Grade.WARNING,
+        "{node}: there is no nvidia-smi.",
+        "Install NVIDIA's driver with its programs. On a site without real GPUs set"
+        " simulated_gpus = true in [site].",
+    ),
+    "smi": (
+        Grade.PROBLEM,
+        "{node}: nvidia-smi says: {0}.",
+        "Install NVIDIA's driver for its kernel, or load it (modprobe nvidia). dmesg has the"
+        " driver's messages (Xid).",
+    ),
+    "smi updated": (
+        Grade.PROBLEM,
+        "{node}: nvidia-smi says: {0}.",
+        "Reboot it: the driver was updated in use.",
+    ),
+    "gpus": (Grade.OK, "{node}: Slurm gave {0} of {1}, driver {2}, MIG {3}.", ""),
+    "given": (
+        Grade.PROBLEM,
+        "{node}: the job asked for {0} GPUs and CUDA_VISIBLE_DEVICES names {1}.",
+        "Give each GPU its File= in gres.conf (or AutoDetect=nvml) and restart slurmd.",
+    ),
+    "listed": (
+        Grade.PROBLEM,
+        "{node}: Slurm gave {0} GPUs, and nvidia-smi lists {1}.",
+        "Compare File= in gres.conf with ls -l /dev/nvidia*, look at cgroup.conf and dmesg.",
+    ),
+    "ecc": (
+        Grade.WARNING,
+        "{node}: {0} has had {1} uncorrected ECC errors since the driver was loaded.",
+        "Drain the node and reset the GPU (nvidia-smi -r). Replace it if they come again.",
+    ),
+    "row failure": (
+        Grade.PROBLEM,
+        "{node}: {0} cannot replace a row of its memory.",
+        "Have the card replaced.",
+    ),
+    "row pending": (
+        Grade.WARNING,
+        "{node}: {0} has a row of its memory to replace.",
+        "Drain the node and reset the GPU.",
+    ),
+    "persistence": (
+        Grade.WARNING,
+        "{node}: {0} has persistence mode off: each job first waits for the driver.",
+        "systemctl enable --now nvidia-persistenced",
+    ),
+    "dcgm away": (
+        Grade.SKIPPED,
+        "{node}: dcgmi does not reach its service: {0}.",
+        "systemctl start nvidia-dcgm",
+    ),
+    "dcgm": (Grade.WARNING, "{node}: dcgmi diag -r 1: {0}.", "Run it there as root."),
+    "dcgm well": (Grade.OK, "{node}: dcgmi diag -r 1 finds no fault.", ""),
+    "untried": (Grade.SKIPPED, "{node}: no template was run: {0}.", ""),
+    "template failed": (
+        Grade.PROBLEM,
+        "{node}: the template {0} does not run with the kernel {1}: {2}.",
+        "Open it in a session there and run it, which shows the cell that fails.",
+    ),
+    "template on cores": (
+        Grade.OK,
+        "{node}: the template {0} ran in {1} s on cores, with {2}.",
+        "",
+    ),
+    "template lacks": (
+        Grade.PROBLEM,
+        "{node}: the template {0} ran in {1} s, but its kernel {2} finds {3} of {4} GPUs: {5}.",
+        _NO_GPU,
+    ),
+    "template": (
+        Grade.OK,
+        "{node}: the template {0} ran in {1} s with {3}, which its kernel {2} finds.",
+        "",
+    ),
+}
 
 
 def gpu_probe_input(settings: Settings, n_gpus: int) -> dict[str, Any]:
@@ -44,6 +126,7 @@ def gpu_probe_input(settings: Settings, n_gpus: int) -> dict[str, Any]:
         "templates": str(settings.storage.templates),
         "templates_by_name": TEMPLATES,
         "is_simulated": settings.site.simulated_gpus,
+        "n_gpus": n_gpus,
         "variables": public_variables(settings) | {"PORTAL_N_GPUS": str(n_gpus)},
     }
 
@@ -87,152 +170,4 @@ async def _check_one(
     if (silence := assess_silence(trial, request.place)) is not None:
         return [silence]
     place = f"{request.place}: {job_node(trial, request.place)}"
-    return assess_gpus(trial.found or {}, request, place, settings)
-
-
-def assess_gpus(
-    found: Mapping[str, Any], request: GpuRequest, place: str, settings: Settings
-) -> list[Finding]:
-    """Return what the answer of a node means; at least one finding.
-
-    `found` is what a user's job printed, so any value may be missing or have another type; `place`
-    is the node as sentences name it.
-    """
-    is_simulated = settings.site.simulated_gpus
-    raw = found.get("given")
-    given = [_word(one) for one in raw] if isinstance(raw, list) else []
-    template = _assess_template(_table(found.get("template")), given, place, is_simulated)
-    if is_simulated:
-        what = f"{place}: the GPUs are simulated; NVIDIA's driver, CUDA and NCCL were not tried."
-        return [skipped(what), template]
-    smi, dcgmi = _table(found.get("nvidia_smi")), _table(found.get("dcgmi"))
-    return [
-        *_assess_nvidia_smi(smi, given, request, place),
-        *(_assess_dcgmi(dcgmi, place) if dcgmi else ()),
-        template,
-    ]
-
-
-def _assess_nvidia_smi(
-    smi: Mapping[str, Any], given: list[str], request: GpuRequest, place: str
-) -> list[Finding]:
-    if smi.get("status") == gpu_probe.NO_PROGRAM:
-        return [
-            warning(
-                f"{place}: there is no nvidia-smi.",
-                "Install NVIDIA's driver with its programs. On a site without real GPUs set"
-                " simulated_gpus = true in [site].",
-            )
-        ]
-    if "gpus" not in smi:
-        said = _word(smi.get("failed")) or "nothing"
-        # The new libraries do not fit the module that the kernel still has loaded.
-        is_updated = "version mismatch" in said
-        cure = (
-            "Reboot it: the driver was updated in use."
-            if is_updated
-            else "Install NVIDIA's driver for its kernel, or load it (modprobe nvidia). dmesg has"
-            " the driver's messages (Xid)."
-        )
-        return [problem(f"{place}: nvidia-smi says: {said.rstrip('.')}.", cure)]
-    gpus = [_table(one) for one in smi["gpus"]] if isinstance(smi["gpus"], list) else []
-    found = [*_assess_number(len(gpus), given, request, place)]
-    found += [fault for gpu in gpus for fault in _assess_state(gpu, place)]
-    if found:
-        return found
-    names = ", ".join(sorted({_word(gpu.get("name")) for gpu in gpus}))
-    mig = ", ".join(sorted({_word(gpu.get("mig")) for gpu in gpus}))
-    gave = f"{place}: Slurm gave {len(given)} of {names}, driver {_word(smi.get('driver'))}"
-    return [ok(f"{gave}, MIG {mig or 'unknown'}.")]
-
-
-def _assess_number(
-    n_listed: int, given: list[str], request: GpuRequest, place: str
-) -> Iterator[Finding]:
-    if len(given) < request.n_gpus:
-        yield problem(
-            f"{place}: the job asked for {request.n_gpus} GPUs and CUDA_VISIBLE_DEVICES names"
-            f" {len(given)}.",
-            "Give each GPU its File= in gres.conf (or AutoDetect=nvml) and restart slurmd.",
-        )
-    # Of a GPU that is cut into parts (MIG) the whole is listed.
-    if n_listed < (1 if _has_parts(given) else len(given)):
-        yield problem(
-            f"{place}: Slurm gave {len(given)} GPUs, and nvidia-smi lists {n_listed}.",
-            "Compare File= in gres.conf with ls -l /dev/nvidia*, look at cgroup.conf and dmesg.",
-        )
-
-
-def _assess_state(gpu: Mapping[str, Any], place: str) -> Iterator[Finding]:
-    name = f"{place}: {_word(gpu.get('name')) or 'a GPU'}"
-    if n_errors := gpu.get("n_uncorrected"):
-        yield warning(
-            f"{name} has had {_word(n_errors)} uncorrected ECC errors since the driver was loaded.",
-            "Drain the node and reset the GPU (nvidia-smi -r). Replace it if they come again.",
-        )
-    if gpu.get("row_failure") == "Yes":
-        yield problem(f"{name} cannot replace a row of its memory.", "Have the card replaced.")
-    elif gpu.get("row_pending") == "Yes":
-        yield warning(
-            f"{name} has a row of its memory to replace.", "Drain the node and reset the GPU."
-        )
-    if gpu.get("persistence") == "Disabled":
-        yield warning(
-            f"{name} has persistence mode off: each job first waits for the driver.",
-            "systemctl enable --now nvidia-persistenced",
-        )
-
-
-def _assess_dcgmi(dcgmi: Mapping[str, Any], place: str) -> Iterator[Finding]:
-    said = _word(dcgmi.get("said"))
-    if "connect" in said:
-        yield skipped(
-            f"{place}: dcgmi does not reach its service: {said}.", "systemctl start nvidia-dcgm"
-        )
-    elif dcgmi.get("status") != 0 or said:
-        why = said or f"exit status {_word(dcgmi.get('status'))}"
-        yield warning(f"{place}: dcgmi diag -r 1: {why}.", "Run it there as root.")
-    else:
-        yield ok(f"{place}: dcgmi diag -r 1 finds no fault.")
-
-
-def _assess_template(
-    found: Mapping[str, Any], given: list[str], place: str, is_simulated: bool
-) -> Finding:
-    if "failed" not in found:
-        why = _word(found.get("untried")) or "nobody answered"
-        return skipped(f"{place}: no template was run: {why}.")
-    name, kernel = _word(found.get("name")), _word(found.get("kernel"))
-    ran = f"{place}: the template {name}"
-    if failed := _word(found.get("failed")):
-        return problem(
-            f"{ran} does not run with the kernel {kernel}: {failed.rstrip('.')}.",
-            "Open it in a session there and run it, which shows the cell that fails.",
-        )
-    took = f"{ran} ran in {_word(found.get('took_s'))} s"
-    if is_simulated:
-        return ok(f"{took} on cores, with {count(len(given), 'simulated GPU')}.")
-    # Source: CUDA C++ Programming Guide, MIG: a program uses one part of a GPU.
-    expected, n_gpus = (1 if _has_parts(given) else len(given)), found.get("n_gpus")
-    if not isinstance(n_gpus, int) or n_gpus < expected:
-        why = _word(found.get("said")) or "no reason given"
-        return problem(
-            f"{took}, but its kernel {kernel} finds {_word(n_gpus)} of {expected} GPUs:"
-            f" {why.rstrip('.')}.",
-            _NO_GPU,
-        )
-    return ok(f"{took} with {count(n_gpus, 'GPU')}, which its kernel {kernel} finds.")
-
-
-def _has_parts(given: list[str]) -> bool:
-    return any(name.startswith("MIG-") for name in given)
-
-
-def _table(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _word(value: object) -> str:
-    # Control characters could move a terminal's cursor.
-    text = "" if value is None else str(value)
-    return "".join(letter if letter.isprintable() else " " for letter in text)[:_N_LETTERS].strip()
+    return read_rows((trial.found or {}).get("rows") or None, SAYINGS, node=place)

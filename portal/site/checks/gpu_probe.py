@@ -2,7 +2,8 @@
 
 The job's script holds this text, so it stands alone: only Python's own library, for Python 3.9 or
 newer. PROBE_QUESTION in the environment is a JSON object, see
-`portal.site.checks.gpu_findings.gpu_probe_input`.
+`portal.site.checks.gpu_findings.gpu_probe_input`. Each row of the answer is a key of `SAYINGS`
+there, and its words.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 MARK = "dsportal-check: "
+Row = tuple[object, ...]
 NVIDIA_SMI_S = 30.0
 DCGMI_S = 120.0
 TEMPLATE_S = 600.0
@@ -49,71 +52,87 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     question = json.loads(os.environ["PROBE_QUESTION"])
     given = [word for word in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if word]
-    found: dict[str, Any] = {"node": socket.gethostname(), "given": given}
     # A machine with a card may hold simulated nodes, whose GPUs its driver does not know.
-    if not question["is_simulated"]:
-        found["nvidia_smi"] = ask_nvidia_smi()
-        found["dcgmi"] = ask_dcgmi()
-    found["template"] = run_template(question)
-    print(MARK + json.dumps(found), flush=True)
+    if question["is_simulated"]:
+        rows: list[Row] = [("simulated",)]
+    else:
+        smi = run(["nvidia-smi", "-q", "-x"], NVIDIA_SMI_S)
+        rows = [*judge_nvidia_smi(*smi, given, question["n_gpus"])]
+        rows += judge_dcgmi(*run(["dcgmi", "diag", "-r", "1"], DCGMI_S))
+    rows.append(run_template(question, given))
+    print(MARK + json.dumps({"node": socket.gethostname(), "rows": rows}), flush=True)
 
 
-def ask_nvidia_smi() -> dict[str, Any]:
-    """Return "driver" and "gpus", or "status" and "failed" if nvidia-smi gives no list.
+def judge_nvidia_smi(
+    status: int, printed: str, errors: str, given: list[str], n_wanted: int
+) -> list[Row]:
+    """Return what nvidia-smi's answer means for a job that was `given` GPUs, and wanted `n_wanted`.
 
     Source:
         nvidia-smi(1), -q -x; an element that a driver or a card does not have is missing.
     """
-    status, printed, errors = run(["nvidia-smi", "-q", "-x"], NVIDIA_SMI_S)
+    if status == NO_PROGRAM:
+        return [("no smi",)]
     try:
         # What the driver's own program printed.
         log = ElementTree.fromstring(printed)  # noqa: S314
     except ElementTree.ParseError:
-        said = (printed.strip() or errors.strip()).splitlines()
-        return {"status": status, "failed": (said or [f"exit status {status}"])[0][:N_LETTERS]}
-    return {
-        "driver": log.findtext("driver_version", ""),
-        "gpus": [describe_gpu(gpu) for gpu in log.findall("gpu")],
-    }
+        said = ((printed.strip() or errors.strip()).splitlines() or [f"exit status {status}"])[0]
+        # The new libraries do not fit the module that the kernel still has loaded.
+        return [("smi updated" if "version mismatch" in said else "smi", said[:N_LETTERS])]
+    gpus = log.findall("gpu")
+    rows: list[Row] = []
+    if len(given) < n_wanted:
+        rows.append(("given", n_wanted, len(given)))
+    if len(gpus) < n_expected(given):
+        rows.append(("listed", len(given), len(gpus)))
+    rows += [row for gpu in gpus for row in judge_gpu(gpu)]
+    names = sorted({gpu.findtext("product_name", "") for gpu in gpus})
+    migs = sorted({gpu.findtext("mig_mode/current_mig", "") for gpu in gpus} - {""})
+    driver, mig = log.findtext("driver_version", ""), ", ".join(migs) or "unknown"
+    return rows or [("gpus", len(given), ", ".join(names), driver, mig)]
 
 
-def describe_gpu(gpu: ElementTree.Element) -> dict[str, Any]:
-    """Return name and state of a GPU, in nvidia-smi's words."""
+def judge_gpu(gpu: ElementTree.Element) -> Iterator[Row]:
+    """Yield what is wrong with a GPU, in nvidia-smi's words."""
+    name = gpu.findtext("product_name") or "a GPU"
+    # Newer drivers count them by kind, and cards without ECC say N/A.
     counts = gpu.find("ecc_errors/volatile")
-    uncorrected = [
-        int(one.text or 0)
-        for one in (counts if counts is not None else ())
-        # Newer drivers count them by kind, and cards without ECC say N/A.
-        if "uncorrectable" in one.tag and (one.text or "").isdecimal()
-    ]
-    return {
-        "name": gpu.findtext("product_name", ""),
-        "persistence": gpu.findtext("persistence_mode", ""),
-        "mig": gpu.findtext("mig_mode/current_mig", ""),
-        "n_uncorrected": sum(uncorrected),
-        "row_pending": gpu.findtext("remapped_rows/remapped_row_pending", ""),
-        "row_failure": gpu.findtext("remapped_rows/remapped_row_failure", ""),
-    }
+    told = [one for one in (counts if counts is not None else ()) if "uncorrectable" in one.tag]
+    if n_errors := sum(int(one.text or 0) for one in told if (one.text or "").isdecimal()):
+        yield "ecc", name, n_errors
+    if gpu.findtext("remapped_rows/remapped_row_failure") == "Yes":
+        yield "row failure", name
+    elif gpu.findtext("remapped_rows/remapped_row_pending") == "Yes":
+        yield "row pending", name
+    if gpu.findtext("persistence_mode") == "Disabled":
+        yield "persistence", name
 
 
-def ask_dcgmi() -> dict[str, Any] | None:
-    """Return "status" and "said", the line about a fault; None if there is no dcgmi."""
-    status, printed, errors = run(["dcgmi", "diag", "-r", "1"], DCGMI_S)
+def judge_dcgmi(status: int, printed: str, errors: str) -> list[Row]:
+    """Return what DCGM's quick diagnosis means; nothing if there is no dcgmi."""
     if status == NO_PROGRAM:
-        return None
+        return []
     lines = [line.strip() for line in (printed + "\n" + errors).splitlines() if line.strip()]
     told = [line for line in lines if "fail" in line.lower() or "error" in line.lower()]
-    return {"status": status, "said": (told or [""])[0][:N_LETTERS]}
+    said = (told or [""])[0][:N_LETTERS]
+    if "connect" in said:
+        return [("dcgm away", said)]
+    return [("dcgm", said or f"exit status {status}") if status or said else ("dcgm well",)]
 
 
-def run_template(question: dict[str, Any]) -> dict[str, Any]:
-    """Run the first template of a `question` whose kernel has what it needs, to its last cell.
+def n_expected(given: list[str]) -> int:
+    """Return how many of the GPUs that a job was given one program finds.
 
-    Returns:
-        "untried" with the reason; or "name", "kernel", "took_s" and "failed", which is empty if it
-        ran, then with "n_gpus", those that its kernel finds, and "said", why it may find too few,
-        unless GPUs are simulated.
+    Source:
+        CUDA C++ Programming Guide, MIG: a program uses one part of a GPU, and nvidia-smi lists the
+        whole.
     """
+    return 1 if any(name.startswith("MIG-") for name in given) else len(given)
+
+
+def run_template(question: dict[str, Any], given: list[str]) -> Row:
+    """Run the first template of a `question` whose kernel has what it needs, to its last cell."""
     templates, server = Path(question["templates"]), Path(question["server"])
     for name, module in question["templates_by_name"].items():
         try:
@@ -125,15 +144,29 @@ def run_template(question: dict[str, Any]) -> dict[str, Any]:
             continue
         if run([python, "-I", "-c", HAS_MODULE, module], COUNT_S)[0] != 0:
             continue
-        return {"name": name, "kernel": kernel, **execute(question, name, python)}
-    return {"untried": f"no kernel here can run {' or '.join(question['templates_by_name'])}"}
+        took_s, failed = execute(question, name)
+        if failed:
+            return "template failed", name, kernel, failed
+        if question["is_simulated"]:
+            return "template on cores", name, took_s, count(len(given), "simulated GPU")
+        # -I: packages of the user and PYTHONPATH must not change what is looked at.
+        _, printed, errors = run([python, "-I", "-c", COUNT_GPUS], COUNT_S)
+        last = last_line(printed)
+        n_gpus, wanted = int(last) if last.isdecimal() else 0, n_expected(given)
+        if n_gpus >= wanted:
+            return "template", name, took_s, kernel, count(n_gpus, "GPU")
+        said = last_line("\n".join(filter(_ABOUT_GPUS.search, errors.splitlines())))
+        return "template lacks", name, took_s, kernel, n_gpus, wanted, said or "no reason given"
+    return "untried", f"no kernel here can run {' or '.join(question['templates_by_name'])}"
 
 
-def execute(question: dict[str, Any], name: str, python: str) -> dict[str, Any]:
+def execute(question: dict[str, Any], name: str) -> tuple[int, str]:
     """Run a copy of a template in a home of its own, without packages and settings of the user.
 
+    `question` is that of `run_template`.
+
     Returns:
-        What `run_template` says of one that it ran, for its `question`.
+        The seconds that it took, and why it failed; empty if it ran.
     """
     templates = Path(question["templates"])
     jupyter = str(Path(question["server"], "bin/jupyter"))
@@ -145,19 +178,13 @@ def execute(question: dict[str, Any], name: str, python: str) -> dict[str, Any]:
         variables = {**question["variables"], "HOME": home}
         began_s = time.monotonic()
         status, _, errors = run([jupyter, *words, Path(name).name], TEMPLATE_S, folder, variables)
-    found = {"took_s": round(time.monotonic() - began_s), "failed": ""}
-    if status:
-        return {**found, "failed": last_line(errors) or f"exit status {status}"}
-    if question["is_simulated"]:
-        return found
-    # -I: packages of the user and PYTHONPATH must not change what is looked at.
-    _, printed, errors = run([python, "-I", "-c", COUNT_GPUS], COUNT_S)
-    n_gpus = last_line(printed)
-    return {
-        **found,
-        "n_gpus": int(n_gpus) if n_gpus.isdecimal() else 0,
-        "said": last_line("\n".join(filter(_ABOUT_GPUS.search, errors.splitlines()))),
-    }
+    failed = (last_line(errors) or f"exit status {status}") if status else ""
+    return round(time.monotonic() - began_s), failed
+
+
+def count(n: int, what: str) -> str:
+    """Return `n` and the name of the things, such as "2 GPUs"."""
+    return f"{n} {what}{'s' * (n != 1)}"
 
 
 def last_line(text: str) -> str:

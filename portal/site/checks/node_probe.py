@@ -2,23 +2,26 @@
 
 The job's script holds this text, so it stands alone: only Python's own library, for Python 3.9 or
 newer. PROBE_QUESTION in the environment is a JSON object, see
-`portal.site.checks.test_job.node_probe_input`. The program runs all checks at once, listens on the
-given port, and answers whoever sends the secret word; it also prints the answer, for the job's log.
+`portal.site.checks.test_job.node_probe_input`. The program looks at everything at once, listens on
+the given port, and answers whoever sends the secret word. It prints what it found: each of the
+"faults" is a key of `portal.site.checks.node_findings.FAULTS`, a name, and what is wrong with it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pwd
+import shutil
 import socket
 import ssl
 import subprocess
-import sys
 import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,56 +29,81 @@ from typing import Any
 LISTEN_S = 12.0
 LOOK_S = 60.0
 MARK = "dsportal-check: "
-# How the answer begins if something loaded.
-VERSION = "version "
-# And if the node lacks the Python of an environment.
-NEEDS = "needs "
+MIB = 1024 * 1024
+# A session starts with less, min_free_mib of [preflight], but a training soon ends there.
+LEAST_FREE_MIB = 1024
+# How the names of kernels of the registry begin.
+REGISTERED = ("site-", "own-")
+# Where Jupyter looks for kernels besides the notebook server's environment.
+# Source: jupyter_core, jupyter --paths; docs.jupyter.org, "Common Directories and File Locations".
+KERNEL_FOLDERS = ("~/.local/share/jupyter", "/usr/local/share/jupyter", "/usr/share/jupyter")
+# As in portal/server/ssh/sshd.py.
+SSHD_FOLDERS = "/usr/sbin:/usr/local/sbin:/sbin"
+# What has to load in an environment, by its name.
+MODULES = {
+    "server": "jupyterlab, jupyterhub, portal.server.extension, spawner.node.singleuser",
+    "tensorboard": "tensorboard",
+}
+PRINT_VERSION = "import {}; import spawner; print(spawner.__version__)"
+LIST_REGISTRY = """
+import json, sys
+from pathlib import Path
+from portal.environments.registry import read_registry
+registry = read_registry(Path(sys.argv[1]), Path.home())
+print(json.dumps([one.kernel_name for one in registry.environments]))
+"""
+Faults = Iterator[tuple[str, ...]]
 
 
 def main() -> None:
     """Look, answer and print."""
     question = json.loads(os.environ["PROBE_QUESTION"])
-    found = {"node": socket.gethostname(), "python": sys.executable}
-    looks: dict[str, Callable[[], object]] = {
-        "hub": lambda: probe_hub(question["hub_url"], question["hub_authority"]),
-        "home": probe_home,
-        "templates": lambda: probe_storage(question["templates"], is_mount=False),
+    server, templates = question["environments"]["server"], question["templates"]
+    found: dict[str, Any] = {"node": socket.gethostname(), "free_mib": {}, "n_kernels": 0}
+    # What each look finds wrong; until it ends, that it has not.
+    looks: dict[tuple[str, ...], Callable[[], Faults]] = {
+        ("hub", ""): lambda: probe_hub(question["hub_url"], question["hub_authority"]),
+        ("home", ""): probe_home,
+        ("templates", templates): lambda: probe_storage("templates", templates, is_mount=False),
+        ("kernel", "all"): lambda: probe_kernels(server, found),
+        ("workplace", ""): lambda: probe_workplace(question, found),
     }
-    for name, place in question["storage"].items():
-        looks[f"storage {name}"] = partial(probe_storage, place["path"], is_mount=place["is_mount"])
+    for path, is_mount in question["storage"].items():
+        looks["storage", path] = partial(probe_storage, "storage", path, is_mount=is_mount)
     for name, path in question["environments"].items():
-        looks[f"environment {name}"] = partial(probe_environment, path, name)
-    looks["workplace"] = lambda: probe_workplace(question["workplace"])
-    threads = [start_probe(found, name, do) for name, do in looks.items()]
-    kernels = start_probe(
-        found, "kernels", lambda: probe_kernels(question["environments"]["server"])
-    )
+        looks[name, path] = partial(probe_environment, name, path, question["version"])
+    rows = {row: [(*row, f"no answer in {LOOK_S:g} s")] for row in looks}
+    threads = [start_look(rows, row, do) for row, do in looks.items()]
     listen(question, found)
     give_up_at = time.monotonic() + LOOK_S
-    for thread in [*threads, kernels]:
+    for thread in threads:
         thread.join(max(0.0, give_up_at - time.monotonic()))
+    found["faults"] = [row for some in rows.values() for row in some]
     print(MARK + json.dumps(found), flush=True)
     # A thread that a file server holds must not keep the job.
     os._exit(0)
 
 
-def start_probe(found: dict[str, Any], name: str, do: Callable[[], object]) -> threading.Thread:
-    """Run `do` in its own thread; its result goes into `found`, under its name."""
+def start_look(
+    rows: dict[tuple[str, ...], list[tuple[str, ...]]],
+    row: tuple[str, ...],
+    do: Callable[[], Faults],
+) -> threading.Thread:
+    """Collect what a look finds in a thread of its own; `row` begins the fault of a broken one."""
 
     def run() -> None:
         try:
-            found[name] = do()
+            rows[row] = list(do())
         except Exception as error:
-            found[name] = f"{type(error).__name__}: {error}"
+            rows[row] = [(*row, f"{type(error).__name__}: {error}")]
 
-    found[name] = f"no answer in {LOOK_S:g} s"
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     return thread
 
 
-def probe_hub(url: str, authority: str = "") -> str:
-    """Ask the hub's API, as a session does, and return what is wrong; empty if nothing.
+def probe_hub(url: str, authority: str = "") -> Faults:
+    """Ask the hub's API, as a session does.
 
     `authority` is the certificate (PEM) that the hub's has to be signed by, if it uses TLS.
     """
@@ -87,78 +115,55 @@ def probe_hub(url: str, authority: str = "") -> str:
     try:
         opener.open(url, timeout=8).close()
     except urllib.error.HTTPError as error:
-        return "" if error.code < 500 else f"status {error.code}"
+        if error.code >= 500:
+            yield "hub", "", f"status {error.code}"
     except OSError as error:
-        return str(getattr(error, "reason", error))
-    return ""
+        yield "hub", "", str(getattr(error, "reason", error))
 
 
-def probe_home() -> str:
-    """Write a small file into the home folder, and return what is wrong; empty if nothing."""
+def probe_home() -> Faults:
+    """Write a small file into the home folder."""
     # Nodes that are tried at the same time share the home, and may give out the same numbers.
     path = Path.home() / f".dsportal-check-{socket.gethostname()}-{os.getpid()}"
     try:
         path.write_text("x")
         path.unlink()
     except OSError as error:
-        return f"{Path.home()}: {error.strerror}"
-    return ""
+        yield "home", "", f"{Path.home()}: {error.strerror}"
 
 
-def probe_storage(folder: str, *, is_mount: bool) -> str:
-    """List the shared storage, and return what is wrong; empty if nothing.
-
-    `is_mount`: it has to be the root of a mount.
-    """
+def probe_storage(what: str, folder: str, *, is_mount: bool) -> Faults:
+    """List a folder; `is_mount`: it has to be the root of a mount."""
     try:
         os.listdir(folder)
     except OSError as error:
-        return str(error.strerror)
-    return "not mounted" if is_mount and not os.path.ismount(folder) else ""
+        yield what, folder, str(error.strerror)
+        return
+    if is_mount and not os.path.ismount(folder):
+        yield what, folder, "not mounted"
 
 
-def probe_workplace(question: dict[str, Any]) -> dict[str, Any]:
-    """Return the answer of `workplace_probe`; `question` has its text as "program"."""
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", question["program"]],
-        input=json.dumps(question).encode(),
-        capture_output=True,
-        timeout=LOOK_S - 5,
-        cwd="/",
-        check=True,
-    )
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
-
-
-# What has to load in an environment, by its name; nothing for those that sessions do not start.
-MODULES = {
-    "server": "jupyterlab, jupyterhub, portal.server.extension, spawner.node.singleuser",
-    "tensorboard": "tensorboard",
-}
-PRINT_VERSION = "; import spawner; print(spawner.__version__)"
-
-
-def probe_environment(path: str, name: str) -> str:
+def probe_environment(name: str, path: str, version: str) -> Faults:
     """Load what sessions need of an environment, "server" or "tensorboard".
 
-    Returns:
-        What is wrong, or VERSION and that of the portal's package.
+    `version` is that of the hub.
     """
     python = os.path.join(path, "bin", "python")
     if wanted := lacking_python(path):
-        return wanted
+        yield f"{name} python", path, wanted
+        return
     if not os.access(python, os.X_OK):
-        return "missing"
-    return imported(python, "import " + MODULES[name] + PRINT_VERSION)
+        yield name, path, "missing"
+        return
+    has_loaded, said = imported(python, PRINT_VERSION.format(MODULES[name]))
+    if not has_loaded:
+        yield name, path, said
+    elif said != version:
+        yield "version", path, said
 
 
 def lacking_python(path: str) -> str:
-    """Compare the Python that an environment was made for with what it finds on this node.
-
-    Returns:
-        NEEDS and what is missing; empty if nothing, or if there is no environment.
-    """
+    """Return the Python that an environment was made for, if it finds another one on this node."""
     settings = Path(path, "pyvenv.cfg")
     if not settings.is_file():
         return ""
@@ -168,39 +173,37 @@ def lacking_python(path: str) -> str:
     link = os.path.join(path, "bin", "python")
     program = os.path.realpath(link)
     if os.path.islink(link) and not os.path.exists(link):
-        return NEEDS + f"Python {release} at {program}, which is not there"
-    said = imported(link, "import platform; print(platform.python_version())")
-    found = said[len(VERSION) :] if said.startswith(VERSION) else ""
-    if not found or not release or found.split(".")[:2] == release.split("."):
+        return f"Python {release} at {program}, which is not there"
+    has_loaded, found = imported(link, "import platform; print(platform.python_version())")
+    if not has_loaded or not release or found.split(".")[:2] == release.split("."):
         return ""
-    return NEEDS + f"Python {release}, and {program} there is {found}"
+    return f"Python {release}, and {program} there is {found}"
 
 
-def probe_kernels(server: str) -> dict[str, str]:
-    """Start Python for each kernel that the server environment describes.
+def probe_kernels(server: str, found: dict[str, Any]) -> Faults:
+    """Start Python for each kernel of the server environment, and count them in `found`."""
+    for spec in sorted(Path(server, "share/jupyter/kernels").glob("*/kernel.json")):
+        found["n_kernels"] += 1
+        kernel, name = json.loads(spec.read_text()), spec.parent.name
+        program = kernel["argv"][0]
+        is_python = kernel.get("language") == "python"
+        environment = os.path.dirname(os.path.dirname(program))
+        if is_python and (wanted := lacking_python(environment)):
+            yield "kernel python", name, wanted
+        elif not os.access(program, os.X_OK):
+            yield "kernel", name, f"{program} is missing"
+        elif is_python:
+            has_loaded, said = imported(program, "import ipykernel; print(1)")
+            if not has_loaded:
+                yield "kernel", name, said
+
+
+def imported(python: str, code: str) -> tuple[bool, str]:
+    """Run a line of Python.
 
     Returns:
-        What is wrong with each, by name; empty if nothing.
+        Whether it ran, and what it printed or its last error.
     """
-    results = {}
-    for spec in sorted(Path(server, "share/jupyter/kernels").glob("*/kernel.json")):
-        kernel = json.loads(spec.read_text())
-        program = kernel["argv"][0]
-        environment = os.path.dirname(os.path.dirname(program))
-        if kernel.get("language") == "python" and (wanted := lacking_python(environment)):
-            results[spec.parent.name] = wanted
-        elif not os.access(program, os.X_OK):
-            results[spec.parent.name] = f"{program} is missing"
-        elif kernel.get("language") == "python":
-            said = imported(program, "import ipykernel; print(ipykernel.__version__)")
-            results[spec.parent.name] = "" if said.startswith(VERSION) else said
-        else:
-            results[spec.parent.name] = ""
-    return results
-
-
-def imported(python: str, code: str) -> str:
-    """Run a line of Python, and return VERSION with what it printed, or its last error."""
     done = subprocess.run(
         [python, "-I", "-c", code],
         stdin=subprocess.DEVNULL,
@@ -209,9 +212,81 @@ def imported(python: str, code: str) -> str:
         cwd="/",
     )
     if done.returncode == 0:
-        return VERSION + done.stdout.decode().strip()
+        return True, done.stdout.decode().strip()
     last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
-    return (last or [f"exit status {done.returncode}"])[0][:300]
+    return False, (last or [f"exit status {done.returncode}"])[0][:300]
+
+
+def probe_workplace(question: dict[str, Any], found: dict[str, Any]) -> Faults:
+    """Look for what users work with: kernels and data of the templates, shell, sshd, and space.
+
+    `question` is the whole one, and `found` gets the space.
+    """
+    names = kernel_names(Path(question["environments"]["server"]), question["registry"])
+    for kernel, templates in lacking_kernels(Path(question["templates"]), names).items():
+        if kernel not in question["left_out"]:
+            more = f" and {len(templates) - 3} more" if len(templates) > 3 else ""
+            yield "lacking", kernel, ", ".join(templates[:3]) + more
+    for name in question["data"]:
+        if said := read_first_file(name, question["data_folders"]):
+            yield "data", name, said
+    with contextlib.suppress(KeyError):
+        shell = pwd.getpwuid(os.getuid()).pw_shell
+        if shell and not shutil.which(shell):
+            yield "shell", shell
+    if question["needs_sshd"] and not shutil.which("sshd", path=SSHD_FOLDERS):
+        yield ("sshd",)
+    for folder in (str(Path.home()), *question["storage"]):
+        with contextlib.suppress(OSError):
+            disk = os.statvfs(folder)
+            # Not f_bfree, which contains what only root may fill.
+            free_mib = found["free_mib"][folder] = disk.f_bavail * disk.f_frsize // MIB
+            if free_mib < LEAST_FREE_MIB:
+                yield "space", folder, f"{free_mib} MiB free, less than {LEAST_FREE_MIB}"
+
+
+def kernel_names(server: Path, registry: str) -> set[str]:
+    """Return the names of the kernels that a session offers; `registry` is the site's."""
+    shared = [server / "share/jupyter", *(Path(one).expanduser() for one in KERNEL_FOLDERS)]
+    names = {spec.parent.name for one in shared for spec in one.glob("kernels/*/kernel.json")}
+    # The server's Python has the portal's package; this one may not. An environment that says
+    # nothing is another look's to report.
+    with contextlib.suppress(OSError, ValueError, subprocess.SubprocessError):
+        argv = [str(server / "bin/python"), "-I", "-c", LIST_REGISTRY, registry]
+        done = subprocess.run(argv, capture_output=True, timeout=LOOK_S / 3, cwd="/")
+        names.update(json.loads(done.stdout))
+    return names
+
+
+def lacking_kernels(templates: Path, names: set[str]) -> dict[str, list[str]]:
+    """Return the templates of each kernel that a session lacks; `names` are those it has.
+
+    Kernels of the site or the user may have what the templates need under another name.
+    """
+    lacking: dict[str, list[str]] = {}
+    if any(name.startswith(REGISTERED) for name in names):
+        return lacking
+    for path in sorted([*templates.glob("*.ipynb"), *templates.glob("*/*.ipynb")]):
+        # Templates belong to the site: one that is no notebook must not end the look.
+        with contextlib.suppress(OSError, ValueError, LookupError, TypeError, AttributeError):
+            metadata = json.loads(path.read_text("utf-8"))["metadata"]
+            name = metadata["kernelspec"]["name"]
+            if name not in names and not metadata.get("portal", {}).get("optional"):
+                lacking.setdefault(name, []).append(str(path.relative_to(templates)))
+    return lacking
+
+
+def read_first_file(name: str, folders: list[str]) -> str:
+    """Read the beginning of a file below the first folder that has it; return what is wrong."""
+    for path in (Path(folder, name) for folder in folders):
+        try:
+            with path.open("rb") as file:
+                return "" if file.read(1) else "empty"
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            return f"{path}: {error.strerror}"
+    return "missing"
 
 
 def listen(question: dict[str, Any], found: dict[str, Any]) -> None:
@@ -227,7 +302,7 @@ def listen(question: dict[str, Any], found: dict[str, Any]) -> None:
             # On all addresses: the hub connects to Slurm's NodeAddr, which is not known here.
             server.bind(("", question["port"]))
         except OSError as error:
-            found["port"] = error.strerror
+            found["port"] = str(error.strerror)
             return
         server.listen(8)
         give_up_at = time.monotonic() + LISTEN_S

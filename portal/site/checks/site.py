@@ -23,6 +23,7 @@ from portal.site.checks.gpu_findings import LOOK_S, check_gpus
 from portal.site.checks.hardening_checks import check_hardening
 from portal.site.checks.host import check_database, check_proxy, check_versions
 from portal.site.checks.login_service import check_login_service, read_secret_names
+from portal.site.checks.node_findings import check_partition
 from portal.site.checks.runner import in_thread, run_checks
 from portal.site.checks.slurm import (
     check_accounting,
@@ -32,7 +33,6 @@ from portal.site.checks.slurm import (
     check_slurm,
 )
 from portal.site.checks.sudo import check_rights
-from portal.site.checks.test_job_findings import check_partition
 from portal.site.checks.user import check_storage
 from spawner.client.slurm import Slurm
 from spawner.errors import SiteError

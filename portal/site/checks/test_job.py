@@ -7,7 +7,7 @@ import contextlib
 import json
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -15,14 +15,16 @@ from typing import Any
 
 from dsportal.slurm.states import Phase
 from portal.hub.settings.loader import Settings
-from portal.site.checks import node_probe, workplace_probe
+from portal.site.checks import node_probe
 from portal.site.checks.node_probe import MARK
-from portal.site.checks.workplace_findings import workplace_question
+from spawner import __version__
 from spawner.certificates import AUTHORITY_FILE
 from spawner.client.slurm import Slurm
 from spawner.slurm.job_script import Job
 from spawner.slurm.jobs import JobKey, JobRecord
 
+# Data that the portal's own templates read, below the folder of the data sets.
+DATA = ("mnist/mnist-10k.npz",)
 WALLTIME_MIN = 3
 MEMORY_MIB = 512
 # More than the program on the node listens and looks: LISTEN_S and LOOK_S.
@@ -53,10 +55,13 @@ class CheckJobResult:
     address: str = ""
 
 
-def node_probe_input(settings: Settings, *, port: int, secret: str) -> dict[str, Any]:
+def node_probe_input(
+    settings: Settings, *, port: int, secret: str, left_out: Iterable[str] = ()
+) -> dict[str, Any]:
     """Return the JSON object that `node_probe` reads.
 
-    The job listens on `port` of its node, and answers there to `secret`.
+    The job listens on `port` of its node, and answers there to `secret`. Nobody misses the kernels
+    that were `left_out`.
     """
     hub = settings.hub
     authority = ""
@@ -70,12 +75,17 @@ def node_probe_input(settings: Settings, *, port: int, secret: str) -> dict[str,
         "hub_address": hub.address,
         "port": port,
         "secret": secret,
-        "storage": {
-            place.name: {"path": place.path, "is_mount": place.is_mount}
-            for place in settings.places
-        },
+        "version": __version__,
+        "storage": {str(place.path): place.is_mount for place in settings.places},
         "templates": str(settings.storage.templates),
-        "workplace": workplace_question(settings) | {"program": program_source(workplace_probe)},
+        "registry": str(settings.environments.registry),
+        "left_out": sorted(left_out),
+        "needs_sshd": bool(settings.ssh.limit),
+        "data": list(DATA),
+        "data_folders": [
+            *([settings.datasets] if settings.datasets else []),
+            str(Path(settings.storage.templates).parent / "datasets"),
+        ],
         "environments": {
             "server": str(settings.environments.server),
             "tensorboard": str(settings.environments.tensorboard),
@@ -138,7 +148,14 @@ def new_name() -> str:
 
 
 async def run_test_job(
-    slurm: Slurm, settings: Settings, *, user: str, partition: str, n_gpus: int, wait_s: float
+    slurm: Slurm,
+    settings: Settings,
+    *,
+    user: str,
+    partition: str,
+    n_gpus: int,
+    wait_s: float,
+    left_out: Iterable[str] = (),
 ) -> CheckJobResult:
     """Submit a trial job, connect to it on its node, and read what it found.
 
@@ -158,7 +175,7 @@ async def run_test_job(
         return f"{host}:{port}", await _meet(host, port, secret)
 
     name = new_name()
-    question = node_probe_input(settings, port=port, secret=secret)
+    question = node_probe_input(settings, port=port, secret=secret, left_out=left_out)
     job = build_test_job(settings, name=name, partition=partition, n_gpus=n_gpus)
     return await run_check_job(
         slurm,

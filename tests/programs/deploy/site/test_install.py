@@ -45,7 +45,7 @@ from deploy.site.installer.texts import (
 )
 from portal.hub.settings.loader import load_settings
 from portal.settings.s3 import S3Settings
-from portal.site.checks.workplace_findings import read_left_out
+from portal.site.checks.node_findings import read_left_out
 from spawner import __version__
 from spawner.settings.site import SiteSettings
 

@@ -13,18 +13,16 @@ import pytest
 
 from portal.hub.settings.loader import Settings
 from portal.site.checks import gpu_probe
-from portal.site.checks.gpu_findings import gpu_probe_input
+from portal.site.checks.finding import Grade, read_rows
+from portal.site.checks.gpu_findings import SAYINGS, gpu_probe_input
 from portal.site.checks.test_job import parse_found, program_script
 
 # Written after the output of nvidia-smi -q -x, without most of its elements.
 SMI = """<?xml version="1.0" ?>
 <!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v12.dtd">
 <nvidia_smi_log>
-  <driver_version>570.86.15</driver_version>
   <gpu id="00000000:19:00.0">
     <product_name>NVIDIA H100 80GB HBM3</product_name>
-    <persistence_mode>Enabled</persistence_mode>
-    <mig_mode><current_mig>Disabled</current_mig></mig_mode>
     <ecc_errors>
       <volatile>
         <sram_correctable>7</sram_correctable>
@@ -34,10 +32,6 @@ SMI = """<?xml version="1.0" ?>
       </volatile>
       <aggregate><dram_uncorrectable>9</dram_uncorrectable></aggregate>
     </ecc_errors>
-    <remapped_rows>
-      <remapped_row_pending>Yes</remapped_row_pending>
-      <remapped_row_failure>No</remapped_row_failure>
-    </remapped_rows>
   </gpu>
   <gpu id="00000000:3B:00.0">
     <product_name>Tesla P4</product_name>
@@ -74,7 +68,7 @@ def program(path: Path, text: str) -> None:
     path.chmod(0o755)
 
 
-def run_job(question: dict[str, Any], tools: Path = Path("/nowhere")) -> dict[str, Any]:
+def run_job(question: dict[str, Any], tools: Path = Path("/nowhere")) -> list[list[Any]]:
     variables = {
         "PROBE_QUESTION": json.dumps(question),
         "PROBE_PYTHON": sys.executable,
@@ -91,7 +85,9 @@ def run_job(question: dict[str, Any], tools: Path = Path("/nowhere")) -> dict[st
     )
     found = parse_found(done.stdout)
     assert found is not None, done.stderr
-    return found
+    rows: list[list[Any]] = found["rows"]
+    assert {row[0] for row in rows} <= SAYINGS.keys()
+    return rows
 
 
 def test_nvidias_tools_are_asked_for_all_that_they_know(
@@ -101,37 +97,26 @@ def test_nvidias_tools_are_asked_for_all_that_they_know(
     program(tmp_path / "bin/nvidia-smi", f"#!/bin/sh\ncat {tmp_path}/smi.xml\n")
     program(tmp_path / "bin/dcgmi", "#!/bin/sh\necho '| PCIe | Fail |'; exit 226\n")
 
-    found = run_job(question, tmp_path / "bin")
+    *rows, _ = run_job(question, tmp_path / "bin")
 
-    first, second = found["nvidia_smi"]["gpus"]
-    assert found["given"] == ["0", "1"]
-    assert found["nvidia_smi"]["driver"] == "570.86.15"
-    assert first == {
-        "name": "NVIDIA H100 80GB HBM3",
-        "persistence": "Enabled",
-        "mig": "Disabled",
-        "n_uncorrected": 3,
-        "row_pending": "Yes",
-        "row_failure": "No",
-    }
-    assert second["name"] == "Tesla P4"
-    assert second["n_uncorrected"] == 0
-    assert found["dcgmi"] == {"status": 226, "said": "| PCIe | Fail |"}
+    assert rows == [["ecc", "NVIDIA H100 80GB HBM3", 3], ["dcgm", "| PCIe | Fail |"]]
 
 
 def test_a_tool_that_fails_or_is_missing_is_told(question: dict[str, Any], tmp_path: Path) -> None:
     program(tmp_path / "bin/nvidia-smi", "#!/bin/sh\necho NVIDIA-SMI has failed; exit 9\n")
 
-    found = run_job(question, tmp_path / "bin")
+    *rows, _ = run_job(question, tmp_path / "bin")
 
-    assert found["nvidia_smi"] == {"status": 9, "failed": "NVIDIA-SMI has failed"}
-    assert found["dcgmi"] is None
+    assert rows == [["smi", "NVIDIA-SMI has failed"]]
 
 
 def test_where_gpus_are_simulated_the_driver_is_not_asked(question: dict[str, Any]) -> None:
-    found = run_job(question | {"is_simulated": True})
+    first, (*template, took_s, n_gpus) = run_job(question | {"is_simulated": True})
 
-    assert found.keys() == {"node", "given", "template"}
+    assert first == ["simulated"]
+    assert template == ["template on cores", "pytorch/digits.ipynb"]
+    assert took_s < 60
+    assert n_gpus == "2 simulated GPUs"
 
 
 def test_the_first_template_whose_kernel_is_there_runs_in_a_home_of_its_own(
@@ -139,35 +124,40 @@ def test_the_first_template_whose_kernel_is_there_runs_in_a_home_of_its_own(
 ) -> None:
     program(tmp_path / "server/bin/jupyter", JUPYTER.format(status=1))
 
-    failed = run_job(question)["template"]
+    *template, failed = run_job(question)[-1]
 
-    assert failed["name"] == "pytorch/digits.ipynb"
-    assert failed["kernel"] == "pytorch"
-    home, n_gpus = failed["failed"].split()
+    assert template == ["template failed", "pytorch/digits.ipynb", "pytorch"]
+    home, n_gpus = failed.split()
     assert "dsportal-check-" in home
     assert not Path(home).exists()
     assert n_gpus == "2"
 
 
+@pytest.mark.parametrize(
+    ("n_gpus", "said"),
+    [
+        (1, "pytorch finds 1 of 2 GPUs: Cannot dlopen."),
+        (2, "with 2 GPUs, which its kernel pytorch finds."),
+    ],
+)
 def test_a_template_that_ran_is_told_with_the_gpus_that_its_kernel_finds(
-    question: dict[str, Any], tmp_path: Path
+    question: dict[str, Any], tmp_path: Path, n_gpus: int, said: str
 ) -> None:
     spec = tmp_path / "server/share/jupyter/kernels/pytorch/kernel.json"
-    program(
-        tmp_path / "kernel", "#!/bin/sh\necho Cannot dlopen >&2; echo oneDNN is on >&2; echo 1\n"
-    )
+    words = "echo Cannot dlopen >&2; echo oneDNN is on >&2"
+    program(tmp_path / "kernel", f"#!/bin/sh\n{words}; echo {n_gpus}\n")
     spec.write_text(json.dumps({"argv": [str(tmp_path / "kernel")]}))
 
-    ran = run_job(question)["template"]
+    (finding,) = read_rows(run_job(question)[-1:], SAYINGS, node="node01")
 
-    assert ran["failed"] == ""
-    assert (ran["n_gpus"], ran["said"]) == (1, "Cannot dlopen")
+    assert finding.sentence.endswith(said)
 
 
 def test_without_a_kernel_no_template_runs(question: dict[str, Any]) -> None:
-    found = run_job(question | {"server": "/nowhere"})
+    (finding,) = read_rows(run_job(question | {"server": "/nowhere"})[-1:], SAYINGS, node="node01")
 
-    assert "horovod/digits.ipynb or pytorch/digits.ipynb" in found["template"]["untried"]
+    assert finding.grade is Grade.SKIPPED
+    assert "horovod/digits.ipynb or pytorch/digits.ipynb" in finding.sentence
 
 
 def test_a_template_whose_kernel_lacks_horovod_gives_way_to_the_next(
@@ -176,4 +166,4 @@ def test_a_template_whose_kernel_lacks_horovod_gives_way_to_the_next(
     kernels = tmp_path / "server/share/jupyter/kernels"
     (kernels / "tensorflow").symlink_to(kernels / "pytorch")
 
-    assert run_job(question)["template"]["name"] == "pytorch/digits.ipynb"
+    assert run_job(question)[-1][1] == "pytorch/digits.ipynb"

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import socket
 import subprocess
-import sys
 import threading
-import venv
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 from unittest.mock import AsyncMock
 
@@ -22,14 +18,13 @@ from dsportal.slurm.states import JobState
 from portal.hub.settings.loader import Settings
 from portal.site.checks import test_job
 from portal.site.checks.finding import Grade
-from portal.site.checks.node_probe import lacking_python, probe_environment
+from portal.site.checks.node_findings import FAULTS, evaluate_test_job
 from portal.site.checks.test_job import (
     CheckJobResult,
     build_test_job,
     node_probe_input,
     parse_found,
 )
-from portal.site.checks.test_job_findings import evaluate_test_job
 from spawner import __version__
 from spawner.programs.launcher import checked_arguments
 from spawner.slurm.catalog import Catalog, Partition
@@ -41,17 +36,11 @@ RECORD = JobRecord(
     key=KEY, state=JobState.COMPLETED, node="node01", starts_at="", comment="", reason="None"
 )
 FOUND: dict[str, Any] = {
-    "hub": "",
-    "home": "",
-    "storage isilon": "",
-    "templates": "",
     "reached": True,
-    "environment server": f"version {__version__}",
-    "environment tensorboard": f"version {__version__}",
-    "kernels": {"python3": ""},
-    "workplace": {"lacking": {}, "data": {}, "free_mib": {}},
+    "faults": [],
+    "n_kernels": 1,
+    "free_mib": {"/home/ada": 12288, "/srv/isilon": 922112},
 }
-OTHER_PYTHON = "needs Python 3.11, and /usr/bin/python3.13 there is 3.13.5"
 GOOD = CheckJobResult(
     key=KEY, record=RECORD, was_reached=True, clock_s=0.1, found=FOUND, address="10.0.0.1:30000"
 )
@@ -96,7 +85,8 @@ def test_the_script_tells_only_who_knows_the_secret_word(settings: Settings) -> 
     assert "time" in json.loads(answers[1])
     assert found is not None
     assert found["reached"] is True
-    assert found["environment server"] == "missing"
+    assert ["server", "/nowhere", "missing"] in found["faults"]
+    assert {row[0] for row in found["faults"]} <= FAULTS.keys()
 
 
 words = iter(["wrong", "word"])
@@ -155,6 +145,7 @@ def test_a_job_that_found_nothing_wrong_is_in_order(settings: Settings) -> None:
 
     assert finding.grade is Grade.OK
     assert "1 kernels" in finding.sentence
+    assert finding.sentence.endswith("/home/ada has 12.0 GiB free, /srv/isilon 900.5.")
 
 
 @pytest.mark.parametrize(
@@ -162,20 +153,6 @@ def test_a_job_that_found_nothing_wrong_is_in_order(settings: Settings) -> None:
     [
         (lambda: replace(GOOD, was_reached=False, clock_s=None), "accept ports 30000 to 32767"),
         (lambda: replace(GOOD, clock_s=-75.0), "75 s behind"),
-        (lambda: replace(GOOD, found=FOUND | {"hub": "timed out"}), "does not reach the hub"),
-        (
-            lambda: replace(GOOD, found=FOUND | {"storage isilon": "Permission denied"}),
-            "/srv/isilon",
-        ),
-        (lambda: replace(GOOD, found=FOUND | {"home": "Read-only"}), "the home cannot be written"),
-        (lambda: replace(GOOD, found=FOUND | {"environment server": "missing"}), "does not load"),
-        (lambda: replace(GOOD, found=FOUND | {"environment server": "version 0.0.1"}), "0.0.1"),
-        (
-            lambda: replace(GOOD, found=FOUND | {"environment server": OTHER_PYTHON}),
-            "/usr/bin/python3.13 there is 3.13.5. Install that Python on the nodes",
-        ),
-        (lambda: replace(GOOD, found=FOUND | {"kernels": {"r": "gone"}}), "the kernel r"),
-        (lambda: replace(GOOD, found=FOUND | {"kernels": {"t": OTHER_PYTHON}}), "--python"),
         (lambda: replace(GOOD, found=None, log="disk full"), "disk full"),
         (
             lambda: replace(
@@ -185,8 +162,7 @@ def test_a_job_that_found_nothing_wrong_is_in_order(settings: Settings) -> None:
         ),
     ],
     ids=[
-        *("port", "clock", "hub", "isilon", "home", "no server", "old server", "other python"),
-        *("kernel", "python of a kernel", "no log", "queue"),
+        *("port", "clock", "no log", "queue"),
     ],
 )
 def test_each_fault_is_told_with_its_cure(
@@ -200,24 +176,67 @@ def test_each_fault_is_told_with_its_cure(
 
 
 @pytest.mark.parametrize(
-    ("python", "said"),
+    ("row", "grade", "said"),
     [
-        ("/no/python3.12", "needs Python 3.1 at /no/python3.12, which is not there"),
-        (sys.executable, "needs Python 3.1, and {} there is {}"),
+        (
+            ["hub", "", "timed out"],
+            Grade.PROBLEM,
+            "does not reach the hub at 10.77.0.1:8081: timed",
+        ),
+        (
+            ["home", "", "Read-only"],
+            Grade.PROBLEM,
+            "the home cannot be written on node01: Read-only",
+        ),
+        (
+            ["storage", "/srv/isilon", "Denied"],
+            Grade.WARNING,
+            "/srv/isilon is not usable on node01",
+        ),
+        (["templates", "/t", "missing"], Grade.WARNING, "the templates /t are not on node01"),
+        (["server", "/s", "missing"], Grade.PROBLEM, "/s does not load on node01: missing"),
+        (["tensorboard", "/t", "missing"], Grade.WARNING, "/t does not load on node01: missing"),
+        (["server python", "/s", "Python 3.11"], Grade.PROBLEM, "/s on node01 needs Python 3.11"),
+        (
+            ["tensorboard python", "/t", "Python 3.11"],
+            Grade.WARNING,
+            "/t on node01 needs Python 3.11",
+        ),
+        (["version", "/s", "0.0.1"], Grade.WARNING, f"0.0.1 of the portal, the hub {__version__}"),
+        (["kernel", "r", "gone"], Grade.WARNING, "the kernel r does not start on node01: gone"),
+        (
+            ["kernel python", "r", "Python 3.11"],
+            Grade.WARNING,
+            "kernel r does not start on node01: needs",
+        ),
+        (
+            ["workplace", "", "no answer in 60 s"],
+            Grade.WARNING,
+            "not known on node01: no answer in 60 s",
+        ),
+        (
+            ["lacking", "ir", "a, b"],
+            Grade.WARNING,
+            "need the kernel ir, which sessions on node01 lack: a, b",
+        ),
+        (
+            ["data", "mnist", "empty"],
+            Grade.WARNING,
+            "read mnist, which cannot be read on node01: empty",
+        ),
+        (["shell", "/bin/tcsh"], Grade.WARNING, "not have the user's login shell, /bin/tcsh"),
+        (["sshd"], Grade.WARNING, "over ssh, but node01 has no sshd"),
+        (["space", "/home/ada", "5 MiB free"], Grade.WARNING, "/home/ada on node01 has 5 MiB free"),
     ],
-    ids=["none", "another"],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
 )
-def test_a_node_whose_python_is_another_one_says_so(tmp_path: Path, python: str, said: str) -> None:
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/python").symlink_to(python)
-    (tmp_path / "pyvenv.cfg").write_text("home = /usr/bin\nversion = 3.1.9\n")
-    expected = said.format(os.path.realpath(python), platform.python_version())
+def test_each_fault_on_a_node_is_told_with_its_cure(
+    settings: Settings, row: list[str], grade: Grade, said: str
+) -> None:
+    trial = replace(GOOD, found=FOUND | {"faults": [row]})
 
-    assert probe_environment(str(tmp_path), "server") == expected
+    (finding,) = evaluate_test_job(trial, settings, partition="jupyter")
 
-
-def test_an_environment_of_the_node_s_python_is_loaded(tmp_path: Path) -> None:
-    venv.create(tmp_path / "env", symlinks=True)
-
-    assert lacking_python(str(tmp_path / "env")) == ""
-    assert "No module named" in probe_environment(str(tmp_path / "env"), "tensorboard")
+    assert finding.grade is grade
+    assert said in finding.sentence
+    assert finding.cure

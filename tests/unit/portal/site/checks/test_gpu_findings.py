@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
 from dsportal.slurm.states import JobState
 from portal.hub.settings.loader import Settings
-from portal.site.checks.finding import Finding, Grade
-from portal.site.checks.gpu_findings import assess_gpus, check_gpus
-from portal.site.checks.gpu_request import GpuRequest
+from portal.site.checks import gpu_probe
+from portal.site.checks.finding import Finding, Grade, read_rows
+from portal.site.checks.gpu_findings import SAYINGS, check_gpus
 from spawner.client.slurm import AcceptedJob, Slurm
 from spawner.errors import JobRejectedError
 from spawner.slurm.catalog import Catalog, Partition
@@ -23,159 +24,134 @@ from spawner.slurm.jobs import JobKey, JobRecord
 from tests.support.eventually import eventually_async
 from tests.support.slurm_nodes import idle_node
 
-REQUEST = GpuRequest(partition="volta", gpu_type="v100", n_gpus=2)
-GPU = {
-    "name": "Tesla V100-SXM2-32GB",
-    "persistence": "Enabled",
-    "mig": "N/A",
-    "n_uncorrected": 0,
-    "row_pending": "",
-    "row_failure": "",
-}
-RAN = {
-    "name": "horovod/digits.ipynb",
-    "kernel": "tensorflow",
-    "took_s": 36,
-    "failed": "",
-    "n_gpus": 2,
-    "said": "",
-}
-REAL: dict[str, Any] = {
-    "given": ["0", "1"],
-    "nvidia_smi": {"driver": "570.86.15", "gpus": [GPU, GPU]},
-    "dcgmi": {"status": 0, "said": ""},
-    "template": RAN,
-}
-SIMULATED: dict[str, Any] = {"given": ["0", "1"], "template": RAN | {"n_gpus": 0}}
+GPU = """<gpu>
+  <product_name>Tesla V100-SXM2-32GB</product_name>
+  <persistence_mode>Enabled</persistence_mode>
+  <mig_mode><current_mig>N/A</current_mig></mig_mode>
+  <ecc_errors><volatile><dram_uncorrectable>0</dram_uncorrectable></volatile></ecc_errors>
+  <remapped_rows>
+    <remapped_row_pending>No</remapped_row_pending>
+    <remapped_row_failure>No</remapped_row_failure>
+  </remapped_rows>
+</gpu>"""
+NO_DCGMI = (127, "", "No such file")
+Answer = tuple[int, str, str]
 
 
-def judge(found: Mapping[str, Any], settings: Settings) -> list[Finding]:
-    return assess_gpus(found, REQUEST, "volta, v100: node01", settings)
+def smi(*gpus: str) -> Answer:
+    head = "<nvidia_smi_log><driver_version>570.86.15</driver_version>"
+    return 0, f"{head}{''.join(gpus)}</nvidia_smi_log>", ""
 
 
-def with_gpu(**change: object) -> dict[str, Any]:
-    return REAL | {"nvidia_smi": {"driver": "570.86.15", "gpus": [GPU, GPU | change]}}
+def gpu(tag: str, text: str) -> str:
+    return re.sub(rf"(<{tag}>)[^<]+", rf"\g<1>{text}", GPU)
 
 
-def with_smi(status: int, failed: str) -> dict[str, Any]:
-    return REAL | {"nvidia_smi": {"status": status, "failed": failed}}
+def judge(
+    of_smi: Answer | None = None, dcgmi: Answer = NO_DCGMI, given: Sequence[str] = ("0", "1")
+) -> list[Finding]:
+    rows = gpu_probe.judge_nvidia_smi(*(of_smi or smi(GPU, GPU)), [*given], 2)
+    rows += gpu_probe.judge_dcgmi(*dcgmi)
+    return read_rows([[*row] for row in rows], SAYINGS, node="volta, v100: node01")
 
 
-def test_gpus_in_order_are_told_with_driver_and_template(settings: Settings) -> None:
-    findings = judge(REAL, settings)
+def test_gpus_in_order_are_told_with_their_driver() -> None:
+    gpus, dcgm = judge(dcgmi=(0, "", ""))
 
-    said = " ".join(one.sentence for one in findings)
-    assert {one.grade for one in findings} == {Grade.OK}
-    assert "volta, v100: node01: Slurm gave 2 of Tesla V100-SXM2-32GB, driver 570.86.15" in said
-    assert "dcgmi diag -r 1 finds no fault" in said
-    assert "horovod/digits.ipynb ran in 36 s with 2 GPUs" in said
-
-
-def test_without_dcgmi_nothing_is_said_of_it(settings: Settings) -> None:
-    findings = judge(REAL | {"dcgmi": None}, settings)
-
-    assert "dcgmi" not in " ".join(one.sentence for one in findings)
-
-
-def test_simulated_gpus_are_told_as_such_and_are_no_fault(settings: Settings) -> None:
-    simulating = replace(settings, site=replace(settings.site, simulated_gpus=True))
-
-    hardware, template = judge(SIMULATED, simulating)
-
-    assert hardware.grade is Grade.SKIPPED
-    assert "CUDA and NCCL were not tried" in hardware.sentence
-    assert template.grade is Grade.OK
-    assert "on cores, with 2 simulated GPUs" in template.sentence
+    assert (gpus.grade, dcgm.grade) == (Grade.OK, Grade.OK)
+    assert gpus.sentence == (
+        "volta, v100: node01: Slurm gave 2 of Tesla V100-SXM2-32GB, driver 570.86.15, MIG N/A."
+    )
+    assert "dcgmi diag -r 1 finds no fault" in dcgm.sentence
 
 
 @pytest.mark.parametrize(
     ("found", "grade", "said", "cure"),
     [
-        (with_smi(127, "No such file"), Grade.WARNING, "no nvidia-smi", "simulated_gpus = true"),
+        (judge((127, "", "No such")), Grade.WARNING, "no nvidia-smi", "simulated_gpus = true"),
         (
-            with_smi(18, "Failed to initialize NVML: Driver/library version mismatch"),
+            judge((18, "Failed to initialize NVML: Driver/library version mismatch", "")),
             Grade.PROBLEM,
             "version mismatch",
             "Reboot",
         ),
-        (with_smi(9, "NVIDIA-SMI has failed"), Grade.PROBLEM, "has failed", "modprobe nvidia"),
+        (judge((9, "NVIDIA-SMI has failed", "")), Grade.PROBLEM, "has failed", "modprobe nvidia"),
+        (judge(smi()), Grade.PROBLEM, "nvidia-smi lists 0", "dmesg"),
+        (judge(given=["0"]), Grade.PROBLEM, "CUDA_VISIBLE_DEVICES names 1", "gres.conf"),
         (
-            REAL | {"nvidia_smi": {"driver": "570.86.15", "gpus": []}},
-            Grade.PROBLEM,
-            "nvidia-smi lists 0",
-            "dmesg",
+            judge(smi(GPU, gpu("dram_uncorrectable", "3"))),
+            Grade.WARNING,
+            "3 uncorrected ECC errors",
+            "nvidia-smi -r",
         ),
-        (REAL | {"given": ["0"]}, Grade.PROBLEM, "CUDA_VISIBLE_DEVICES names 1", "gres.conf"),
-        (with_gpu(n_uncorrected=3), Grade.WARNING, "3 uncorrected ECC errors", "nvidia-smi -r"),
-        (with_gpu(row_failure="Yes"), Grade.PROBLEM, "cannot replace a row", "card replaced"),
-        (with_gpu(row_pending="Yes"), Grade.WARNING, "a row of its memory to replace", "reset"),
-        (with_gpu(persistence="Disabled"), Grade.WARNING, "persistence", "nvidia-persistenced"),
         (
-            REAL | {"dcgmi": {"status": 226, "said": "| PCIe  | Fail |"}},
+            judge(smi(GPU, gpu("remapped_row_failure", "Yes"))),
+            Grade.PROBLEM,
+            "cannot replace a row",
+            "card replaced",
+        ),
+        (
+            judge(smi(GPU, gpu("remapped_row_pending", "Yes"))),
+            Grade.WARNING,
+            "a row of its memory to replace",
+            "reset",
+        ),
+        (
+            judge(smi(GPU, gpu("persistence_mode", "Disabled"))),
+            Grade.WARNING,
+            "persistence",
+            "nvidia-persistenced",
+        ),
+        (
+            judge(dcgmi=(226, "| PCIe | Fail |\n", ""))[1:],
             Grade.WARNING,
             "| PCIe | Fail |",
             "as root",
         ),
         (
-            REAL | {"dcgmi": {"status": 255, "said": "Error: unable to establish a connection"}},
+            judge(dcgmi=(255, "", "Error: unable to establish a connection"))[1:],
             Grade.SKIPPED,
             "does not reach its service",
             "systemctl start nvidia-dcgm",
-        ),
-        (
-            REAL | {"template": RAN | {"failed": "NcclError: timed out"}},
-            Grade.PROBLEM,
-            "with the kernel tensorflow: NcclError: timed out",
-            "the cell that fails",
-        ),
-        (
-            REAL | {"template": RAN | {"n_gpus": 1, "said": "Cannot dlopen some GPU libraries"}},
-            Grade.PROBLEM,
-            "finds 1 of 2 GPUs: Cannot dlopen",
-            "--flavour gpu",
-        ),
-        (
-            REAL | {"template": {"untried": "none is here"}},
-            Grade.SKIPPED,
-            "no template was run: none is here",
-            "",
         ),
     ],
     ids=[
         *("no program", "driver updated", "driver not loaded", "no gpu", "too few given", "ecc"),
         *("bad row", "row to replace", "persistence", "dcgm", "no service of dcgm"),
-        *("template fails", "sees too few", "no template"),
     ],
 )
 def test_each_fault_is_told_with_its_cure(
-    settings: Settings, found: Mapping[str, Any], grade: Grade, said: str, cure: str
+    found: list[Finding], grade: Grade, said: str, cure: str
 ) -> None:
-    bad = [one for one in judge(found, settings) if one.grade is not Grade.OK]
+    (finding,) = found
 
-    assert [one.grade for one in bad if said in " ".join(one.sentence.split())] == [grade]
-    assert cure in " ".join(one.cure for one in bad)
-
-
-def test_of_a_gpu_in_parts_a_program_needs_to_see_one(settings: Settings) -> None:
-    found = with_gpu(mig="Enabled") | {"given": ["MIG-1", "MIG-2"], "template": RAN | {"n_gpus": 1}}
-
-    assert {one.grade for one in judge(found, settings)} == {Grade.OK}
+    assert finding.grade is grade
+    assert said in finding.sentence
+    assert cure in finding.cure
 
 
-@pytest.mark.parametrize(
-    "printed",
-    [
-        {"given": "all", "nvidia_smi": [1], "dcgmi": "\x1b[2J", "template": {"failed": "", "x": 1}},
-        {"nvidia_smi": {"gpus": "\x1b[2J"}, "template": {"failed": "", "name": "\x1b[2J"}},
-    ],
-)
-def test_a_user_who_prints_something_else_moves_no_cursor(
-    settings: Settings, printed: dict[str, Any]
-) -> None:
-    findings = judge(printed, settings)
+def test_of_a_gpu_in_parts_the_whole_is_listed() -> None:
+    whole = smi(gpu("current_mig", "Enabled"))
 
-    assert Grade.OK not in {one.grade for one in findings}
-    assert "\x1b" not in "".join(one.sentence for one in findings)
+    assert [one.grade for one in judge(whole, given=["MIG-1", "MIG-2"])] == [Grade.OK]
+
+
+@pytest.mark.parametrize("printed", [None, "\x1b[2J", [1], [[]], [["\x1b[2J"]], {"a": 1}])
+def test_a_user_who_prints_something_else_moves_no_cursor(printed: object) -> None:
+    (finding,) = read_rows(printed, SAYINGS, node="node01")
+
+    assert finding.grade is Grade.WARNING
+    assert "cannot be read" in finding.sentence
+    assert "\x1b" not in finding.sentence
+
+
+@pytest.mark.parametrize("words", [[], [*"abcdefghijk"], ["{node}", "x" * 9999], ["\x1b[2J"]])
+def test_words_that_do_not_fit_are_no_fault_of_the_check(words: list[str]) -> None:
+    (finding,) = read_rows([["ecc", *words]], SAYINGS, node="node01")
+
+    assert "uncorrected ECC errors" in finding.sentence
+    assert "\x1b" not in finding.sentence
+    assert len(finding.sentence) < 1000
 
 
 @dataclass
