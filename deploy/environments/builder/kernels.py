@@ -1,34 +1,27 @@
-"""The kernels that every session offers: Python 3, TensorFlow, PyTorch and R."""
+"""The kernels that sessions offer: those of Python, and R."""
 
 from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
 from deploy.environments.builder.debian import ensure_packages
 from deploy.environments.builder.environment import installed_pins
-from deploy.environments.builder.horovod_build import tensorflow_version
+from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import SYSTEM_PATH, clean_environment, run
+from deploy.environments.builder.uv import read_toml
 
 R_PACKAGES = (
     *("r-base-core", "r-cran-irkernel"),
     # What notebooks expect. Compute nodes have no compiler to install them with.
     *("r-cran-ggplot2", "r-cran-dplyr", "r-cran-data.table"),
 )
-PYTHON3_NAME = "python3"
-NAMES = ("tensorflow", "pytorch")
 R_NAME = "ir"
-MXNET_NAME = "mxnet"
-# Letters and colour of the logos, as on templates' cards in labextension_src/src/base/icon.ts:
-# all of these kernels are Python, whose logo would not tell them apart.
-_TILES = {
-    "tensorflow": ("TF", "#b75500"),
-    "pytorch": ("PT", "#d84315"),
-    MXNET_NAME: ("MX", "#00695c"),
-}
 # Below the server's environment, where every node reads it.
 _START = "library/dsportal/start/kernel.py"
 R_START = Path("portal/environments/r_start.sh")
@@ -47,26 +40,100 @@ _START_R = (
 )
 
 
-def spec_dir(plan: Plan, name: str) -> Path:
-    """Return the folder of one kernel's spec, which need not exist.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kernel:
+    """A Python kernel of the portal.
 
-    `name` is PYTHON3_NAME, one of NAMES, R_NAME or MXNET_NAME.
+    Attributes:
+        title: Its name for people, with the version of its package in place of the braces.
+        packages: Of these one is installed; none for Python itself.
+        tile: Letters and colour of the logo, as on templates' cards in
+            labextension_src/src/base/icon.ts: all of these kernels are Python, whose logo would not
+            tell them apart. Without one it is Python's.
     """
+
+    environment: str
+    title: str
+    packages: tuple[str, ...] = ()
+    tile: tuple[str, str] | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+def _of_own_lock() -> Iterator[tuple[str, Kernel]]:
+    """Yield the kernels that have a folder with a lock of their own, which describes them."""
+    for project in sorted(Plan().recipes_dir.glob("*/pyproject.toml")):
+        told, name = read_toml(project)["tool"]["kernel"], project.parent.name
+        tile, packages = (told["letters"], told["colour"]), (told["package"],)
+        yield name, Kernel(environment=name, title=told["title"], packages=packages, tile=tile)
+
+
+OF_OWN_LOCK = dict(_of_own_lock())
+KERNELS: Mapping[str, Kernel] = {
+    "python3": Kernel(environment="server", title="Python 3"),
+    "tensorflow": Kernel(
+        environment="tensorflow",
+        title="TensorFlow {}",
+        packages=("tensorflow", "tensorflow-cpu"),
+        tile=("TF", "#b75500"),
+        variables={"TF_CPP_MIN_LOG_LEVEL": "1"},
+    ),
+    "pytorch": Kernel(
+        environment="pytorch",
+        title="PyTorch {}",
+        packages=("torch",),
+        tile=("PT", "#d84315"),
+        # Keras would take TensorFlow, which this environment does not have.
+        variables={"KERAS_BACKEND": "torch"},
+    ),
+    **OF_OWN_LOCK,
+}
+
+
+def spec_dir(plan: Plan, name: str) -> Path:
+    """Return the folder of one kernel's spec, which need not exist."""
     return plan.environment("server") / "share/jupyter/kernels" / name
 
 
-def python_spec(
-    env_dir: Path, display_name: str, start: Path, *, name: str, release: str, **env: str
-) -> dict[str, Any]:
+def spec_file(plan: Plan, name: str) -> Path:
+    """Return the file that describes a kernel, which need not exist."""
+    return spec_dir(plan, name) / "kernel.json"
+
+
+def install_kernels(plan: Plan, log: IO[str], *names: str) -> None:
+    """Add Python kernels to the server environment."""
+    for name in names:
+        folder, tile = spec_dir(plan, name), KERNELS[name].tile
+        shutil.rmtree(folder, ignore_errors=True)
+        if tile:
+            folder.mkdir(parents=True)
+            (folder / "logo-svg.svg").write_text(_tile(*tile))
+        else:
+            shutil.copytree(_logos_dir(plan), folder, ignore=shutil.ignore_patterns("*.json"))
+        spec_file(plan, name).write_text(json.dumps(python_spec(plan, name), indent=1) + "\n")
+        print("described", name, file=log)
+
+
+def python_spec(plan: Plan, name: str) -> dict[str, Any]:
     """Return the kernel.json of a Python kernel that starts with the user's own packages.
 
-    `env_dir` needs ipykernel and `dsportal`. `start` is the program of the kernel, and `env` sets
-    variables of its process. A user's own packages for the kernel have to fit `release`, such as
-    "2.21-py3.11".
+    Its environment needs ipykernel and `dsportal`. A user's own packages for it have to fit its
+    release, such as "2.21-py3.11".
 
     Source:
         https://jupyter-client.readthedocs.io/en/stable/kernels.html#kernel-specs
     """
+    kernel = KERNELS[name]
+    env_dir, title, release = (
+        plan.environment(kernel.environment),
+        kernel.title,
+        plan.python_release,
+    )
+    variables = dict(kernel.variables)
+    if kernel.packages:
+        version = _version(plan, kernel)
+        title, release = kernel.title.format(version), f"{version}-py{release}"
+        # Its own bin first, so that "!horovodrun" in a cell is the one of this kernel.
+        variables["PATH"] = f"{env_dir}/bin:${{PATH}}"
     return {
         "argv": [
             f"{env_dir}/bin/python",
@@ -74,15 +141,26 @@ def python_spec(
             *("-I", "-m", "dsportal.packages.start", name, release, "--"),
             # The debugger cannot stop in frozen modules; ipykernel's own spec has this, too.
             "-Xfrozen_modules=off",
-            str(start),
+            str(plan.environment("server") / _START),
             "-f",
             "{connection_file}",
         ],
-        "display_name": display_name,
+        "display_name": title,
         "language": "python",
         "metadata": {"debugger": True, "packages_release": release},
-        "env": env,
+        "env": variables,
     }
+
+
+def _version(plan: Plan, kernel: Kernel) -> str:
+    pins = installed_pins(plan, kernel.environment)
+    found = [pins[package] for package in kernel.packages if package in pins]
+    if not found:
+        raise BuildError(
+            f"{plan.environment(kernel.environment)} has no {' or '.join(kernel.packages)}.",
+            f"Build the environment {kernel.environment}.",
+        )
+    return ".".join(found[0].split(".")[:2])
 
 
 def r_spec(spec: dict[str, Any], start: str) -> dict[str, Any]:
@@ -98,22 +176,6 @@ def r_spec(spec: dict[str, Any], start: str) -> dict[str, Any]:
     return {**spec, "argv": [*bash, program, "--no-restore", *arguments]}
 
 
-def install_kernels(plan: Plan, log: IO[str]) -> None:
-    """Add the frameworks' kernels to the server environment."""
-    _write_spec(plan, "tensorflow", _tensorflow_spec(plan))
-    _write_spec(plan, "pytorch", _pytorch_spec(plan))
-    print("described", *NAMES, file=log)
-
-
-def install_python3(plan: Plan, log: IO[str]) -> None:
-    """Add the server environment's own Python as a kernel."""
-    release = plan.python_release
-    env_dir = plan.environment("server")
-    spec = python_spec(env_dir, "Python 3", _start(plan), name=PYTHON3_NAME, release=release)
-    _write_spec(plan, PYTHON3_NAME, spec)
-    print("described", PYTHON3_NAME, file=log)
-
-
 def install_r(plan: Plan, log: IO[str]) -> None:
     """Install R with its kernel from Debian, and add it to the server environment."""
     ensure_packages(R_PACKAGES, log)
@@ -121,68 +183,10 @@ def install_r(plan: Plan, log: IO[str]) -> None:
     install = f"IRkernel::installspec(name='ir', displayname='R', prefix='{prefix}')"
     env = clean_environment(PATH=f"{prefix}/bin:{SYSTEM_PATH}")
     run(["Rscript", "-e", install], log=log, env=env)
-    described = spec_dir(plan, R_NAME) / "kernel.json"
+    described = spec_file(plan, R_NAME)
     spec = r_spec(json.loads(described.read_text()), (plan.source_dir / R_START).read_text("utf-8"))
     spec["argv"] = [_START_R if word == "IRkernel::main()" else word for word in spec["argv"]]
     described.write_text(json.dumps(spec, indent=1) + "\n")
-
-
-def install_mxnet(plan: Plan) -> None:
-    """Add the kernel of the optional MXNet environment to the server environment."""
-    env_dir = plan.environment(MXNET_NAME)
-    version = installed_pins(plan, MXNET_NAME)["mxnet"]
-    release = f"{version}-py{plan.python_release}"
-    name = f"MXNet {version}"
-    spec = python_spec(env_dir, name, _start(plan), name=MXNET_NAME, release=release)
-    _write_spec(plan, MXNET_NAME, spec)
-
-
-def _start(plan: Plan) -> Path:
-    return plan.environment("server") / _START
-
-
-def _tensorflow_spec(plan: Plan) -> dict[str, Any]:
-    env_dir = plan.environment("tensorflow")
-    release = ".".join(tensorflow_version(plan).split(".")[:2])
-    # Its own bin first, so that "!horovodrun" in a cell is the one of this kernel.
-    path = f"{env_dir}/bin:${{PATH}}"
-    return python_spec(
-        env_dir,
-        f"TensorFlow {release}",
-        _start(plan),
-        name="tensorflow",
-        release=f"{release}-py{plan.python_release}",
-        PATH=path,
-        TF_CPP_MIN_LOG_LEVEL="1",
-    )
-
-
-def _pytorch_spec(plan: Plan) -> dict[str, Any]:
-    env_dir = plan.environment("pytorch")
-    release = ".".join(installed_pins(plan, "pytorch")["torch"].split(".")[:2])
-    # Its own bin first, so that "!torchrun" in a cell is the one of this kernel.
-    path = f"{env_dir}/bin:${{PATH}}"
-    return python_spec(
-        env_dir,
-        f"PyTorch {release}",
-        _start(plan),
-        name="pytorch",
-        release=f"{release}-py{plan.python_release}",
-        PATH=path,
-        # Keras would take TensorFlow, which this environment does not have.
-        KERAS_BACKEND="torch",
-    )
-
-
-def _write_spec(plan: Plan, name: str, spec: dict[str, Any]) -> None:
-    folder = spec_dir(plan, name)
-    shutil.rmtree(folder, ignore_errors=True)
-    if name in _TILES:
-        folder.mkdir(parents=True)
-        (folder / "logo-svg.svg").write_text(_tile(*_TILES[name]))
-    else:
-        shutil.copytree(_logos_dir(plan), folder, ignore=shutil.ignore_patterns("*.json"))
-    (folder / "kernel.json").write_text(json.dumps(spec, indent=1) + "\n")
 
 
 def _tile(letters: str, colour: str) -> str:

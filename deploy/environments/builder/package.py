@@ -9,6 +9,7 @@ from typing import IO
 
 from deploy.environments.builder.environment import install_environment
 from deploy.environments.builder.files import replace_folder
+from deploy.environments.builder.kernels import OF_OWN_LOCK
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import run
 from deploy.environments.builder.target import source_files
@@ -33,10 +34,10 @@ SLURM_PROGRAMS = ("salloc", "sbatch", "srun")
 COMMANDS = ("dsportal", "dsportal-user")
 LIBRARY = "dsportal"
 LIBRARY_SOURCE = "portal/dsportal"
-ENVIRONMENTS = ("hub", "server", "tensorboard", "tensorflow", "pytorch", "mxnet")
 # A kernel holds what users import and nothing else of this project: `portal` and `spawner` are the
 # names of other packages, too, which users may install.
-KERNELS = ("tensorflow", "pytorch", "mxnet")
+KERNELS = ("tensorflow", "pytorch", *OF_OWN_LOCK)
+ENVIRONMENTS = ("hub", "server", "tensorboard", *KERNELS)
 
 
 def sources(plan: Plan) -> list[Path]:

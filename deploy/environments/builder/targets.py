@@ -49,9 +49,23 @@ def _package_results(plan: Plan) -> Iterable[Path]:
             yield environment_dir / "bin/dsportal"
 
 
-def _install_mxnet(plan: Plan, log: IO[str]) -> None:
-    environment.install_environment(plan, kernels.MXNET_NAME, log)
-    kernels.install_mxnet(plan)
+def _kernel_target(name: str, title: str) -> Target:
+    """Return the target of an environment with a lock and a kernel of its own."""
+
+    def build(plan: Plan, log: IO[str]) -> None:
+        environment.install_environment(plan, name, log)
+        kernels.install_kernels(plan, log, name)
+
+    return Target(
+        name=name,
+        summary=f"installing {title.format('').strip()} with its kernel",
+        build=build,
+        made_from=lambda plan: environment.sources(plan, name),
+        results=lambda plan: [kernels.spec_file(plan, name)],
+        # The kernel is described in the server's environment.
+        needs=("uv", "server"),
+        code=("kernels",),
+    )
 
 
 TARGETS = (
@@ -105,16 +119,7 @@ TARGETS = (
         after=("horovod",),
         code=horovod_build.CODE,
     ),
-    Target(
-        name="mxnet",
-        summary="installing MXNet, which is not developed any more, with its kernel",
-        build=_install_mxnet,
-        made_from=lambda plan: environment.sources(plan, "mxnet"),
-        results=lambda plan: [kernels.spec_dir(plan, kernels.MXNET_NAME) / "kernel.json"],
-        # The kernel is described in the server's environment.
-        needs=("uv", "server"),
-        code=("kernels",),
-    ),
+    *(_kernel_target(name, kernel.title) for name, kernel in kernels.OF_OWN_LOCK.items()),
     environment.environment_target("hub", "installing JupyterHub and what it needs"),
     environment.environment_target("tensorboard", "installing TensorBoard"),
     environment.environment_target("netron", "installing Netron, which shows models"),
@@ -151,20 +156,18 @@ TARGETS = (
         # Apart from the frameworks' kernels, which a site can leave out.
         name="python3",
         summary="describing the Python 3 kernel",
-        build=kernels.install_python3,
+        build=lambda plan, log: kernels.install_kernels(plan, log, "python3"),
         made_from=lambda plan: [],
-        results=lambda plan: [kernels.spec_dir(plan, kernels.PYTHON3_NAME) / "kernel.json"],
+        results=lambda plan: [kernels.spec_file(plan, "python3")],
         needs=("server",),
         code=("kernels",),
     ),
     Target(
         name="kernels",
         summary="describing the kernels of the frameworks",
-        build=kernels.install_kernels,
+        build=lambda plan, log: kernels.install_kernels(plan, log, "tensorflow", "pytorch"),
         made_from=lambda plan: [],
-        results=lambda plan: [
-            kernels.spec_dir(plan, name) / "kernel.json" for name in kernels.NAMES
-        ],
+        results=lambda plan: [kernels.spec_file(plan, name) for name in ("tensorflow", "pytorch")],
         needs=("server", "tensorflow", "pytorch"),
         code=("kernels",),
     ),
@@ -173,7 +176,7 @@ TARGETS = (
         summary="installing R with its kernel",
         build=kernels.install_r,
         made_from=lambda plan: [*kernels.R_PACKAGES, plan.source_dir / kernels.R_START],
-        results=lambda plan: [kernels.spec_dir(plan, kernels.R_NAME) / "kernel.json"],
+        results=lambda plan: [kernels.spec_file(plan, kernels.R_NAME)],
         needs=("server",),
         code=("kernels",),
     ),
@@ -217,7 +220,7 @@ TARGETS = (
         after=(
             # It is installed into each of these, as Horovod is into two: never two installers at a
             # time in one.
-            *("hub", "server", "tensorboard", "tensorflow", "pytorch", "mxnet"),
+            *package.ENVIRONMENTS,
             *("horovod", "horovod-pytorch"),
         ),
         code=("package",),
@@ -227,7 +230,7 @@ TARGETS = (
 
 BY_NAME = {target.name: target for target in TARGETS}
 ONLY_FOR_TESTS = tuple(target.name for target in TARGETS_FOR_TESTS)
-OPTIONAL = ("mxnet", "horovod-pytorch", "netron", code_server.NAME, "mlflow", "xprof")
+OPTIONAL = (*kernels.OF_OWN_LOCK, "horovod-pytorch", "netron", code_server.NAME, "mlflow", "xprof")
 ALL = tuple(name for name in BY_NAME if name not in (*ONLY_FOR_TESTS, *OPTIONAL))
 # Compiled for minutes, for what PyTorch's own ranks do on the CPU as well.
 ONLY_FOR_GPUS = ("horovod-pytorch",)
