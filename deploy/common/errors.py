@@ -63,9 +63,9 @@ def report_failure(error: DeployError | OSError, command: str) -> int:
 
 
 @contextlib.contextmanager
-def reworded_build_errors() -> Iterator[None]:
+def reworded_build_errors(log: Path | None = None) -> Iterator[None]:
     """Let what the environments' builder refuses be reported like everything else."""
     try:
         yield
     except BuildError as error:
-        raise DeployError(error.what, next_step=error.next_step) from error
+        raise DeployError(error.what, next_step=error.next_step, log=log) from error

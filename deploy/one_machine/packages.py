@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from deploy.common.command import run, succeeds
-from deploy.common.errors import CommandError, DeployError
-from deploy.common.files import ensure_file, read_plain
-from deploy.environments.builder.process import clean_environment
-from deploy.one_machine.layout import MARK
+from deploy.common.errors import DeployError, reworded_build_errors
+from deploy.common.files import ensure_file, ensure_folder, read_plain
+from deploy.environments.builder.debian import ensure_packages as ensure_debian
+from deploy.environments.builder.debian import is_installed
+from deploy.one_machine.layout import LOG_DIR, MARK
 
 CLUSTER_PACKAGES = (
     "slurmctld",
@@ -60,20 +61,12 @@ nslcd nslcd/ldap-base string dc=portal,dc=example
 POLICY = Path("/usr/sbin/policy-rc.d")
 # Status 101 tells invoke-rc.d that no daemon may be started.
 POLICY_TEXT = f"#!/bin/sh\n# {MARK}\nexit 101\n"
-APT_GET = ("apt-get", "-y", "-q", "-o", "DPkg::Lock::Timeout=600")
-INSTALL_TIMEOUT_S = 1800
+LOG = LOG_DIR / "apt.log"
 
 
 def missing_packages(names: Sequence[str]) -> list[str]:
     """Return the packages that are not installed."""
-    query = ("dpkg-query", "-W", "-f", "${Package} ${db:Status-Status}\n")
-    try:
-        text = run([*query, *names])
-    except CommandError as error:
-        # It fails if it does not know one of them, and still lists the others.
-        text = error.output
-    installed = {line.split()[0] for line in text.splitlines() if line.endswith(" installed")}
-    return [name for name in names if name not in installed]
+    return [name for name in names if not is_installed(name)]
 
 
 def answers_for(packages: Sequence[str]) -> str:
@@ -101,15 +94,9 @@ def install_packages(missing: Sequence[str]) -> None:
     """Install packages of Debian without starting their daemons."""
     if answers := answers_for(missing):
         run(["debconf-set-selections"], stdin=answers)
-    quiet = clean_environment()
-    install = (*APT_GET, "install", "--no-install-recommends", *missing)
-    with no_daemon_starts():
-        try:
-            run(install, environment=quiet, timeout_s=INSTALL_TIMEOUT_S)
-        except CommandError:
-            # The package lists may be missing or outdated.
-            run((*APT_GET, "update"), environment=quiet, timeout_s=INSTALL_TIMEOUT_S)
-            run(install, environment=quiet, timeout_s=INSTALL_TIMEOUT_S)
+    ensure_folder(LOG_DIR)
+    with no_daemon_starts(), reworded_build_errors(LOG), LOG.open("w") as log:
+        ensure_debian(missing, log)
     disable_units([unit for unit, package in UNITS.items() if package in missing])
 
 
