@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import grp
 import os
 import pwd
@@ -60,6 +61,19 @@ def ensure_file(
         _own(written.fileno(), mode, user, group)
     os.replace(new, path)
     return True
+
+
+@contextlib.contextmanager
+def alone(lock: Path, waiting: str) -> Iterator[None]:
+    """Wait until no other run holds a lock; `waiting` is printed if one does."""
+    with lock.open("w") as file:
+        try:
+            # First without waiting, so that a terminal that stands still says why.
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(waiting, flush=True)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def ensure_link(path: Path, target: Path) -> bool:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import fcntl
 import os
 import re
 import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from deploy.common.errors import DeployError, report_failure, reworded_build_errors
+from deploy.common.files import alone
 from deploy.environments.builder.package_sources import package_sources
 from deploy.one_machine.cluster import (
     DEFAULT_N_SIMULATED_NODES,
@@ -233,7 +232,8 @@ def _run(command: str, do: Callable[[], None]) -> int:
                 f"{command} needs root: it makes accounts, network devices and daemons.",
                 next_step=f"Run it as root, for instance 'sudo {command}'.",
             )
-        with _alone():
+        RUN_DIR.mkdir(mode=0o755, parents=True, exist_ok=True)
+        with alone(RUN_DIR / "lock", "Waiting for another deploy/up or deploy/down to end ..."):
             do()
     except (DeployError, OSError) as error:
         return report_failure(error, command)
@@ -241,15 +241,3 @@ def _run(command: str, do: Callable[[], None]) -> int:
         print(f"\nInterrupted. Run {command} again to continue.", file=sys.stderr)
         return 130
     return 0
-
-
-@contextlib.contextmanager
-def _alone() -> Iterator[None]:
-    RUN_DIR.mkdir(mode=0o755, parents=True, exist_ok=True)
-    with (RUN_DIR / "lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            print("Waiting for another deploy/up or deploy/down to end ...", flush=True)
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

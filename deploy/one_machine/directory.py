@@ -11,7 +11,7 @@ from deploy.common.errors import CommandError
 from deploy.common.files import ensure_file, ensure_folder, ensure_secret
 from deploy.one_machine.certificate import CERTIFICATE, KEY, ensure_certificate
 from deploy.one_machine.layout import LDAP_CA, SLAPD_DIR, STATE_DIR, render
-from deploy.one_machine.supervisor import ensure_started, wait_ready
+from deploy.one_machine.supervisor import ensure_running
 from deploy.one_machine.users import DEMO_USERS, GROUP, GROUP_ID, User
 
 BASE = "dc=portal,dc=example"
@@ -66,20 +66,21 @@ def ensure_slapd() -> str:
     ensure_folder(SLAPD_DIR / "data", mode=0o700, user=ACCOUNT)
     ensure_certificate(ACCOUNT)
     ensure_file(CONFIG, render_slapd_conf(), mode=0o640, group=ACCOUNT)
-    started = ensure_started(
+    outcome = ensure_running(
         "slapd",
+        is_answering,
+        timeout_s=START_TIMEOUT_S,
         read_at_start=[CONFIG, CERTIFICATE],
         ADDRESS=ADDRESS,
         SOCKET_ADDRESS=SOCKET_ADDRESS,
     )
-    wait_ready("slapd", is_answering, timeout_s=START_TIMEOUT_S)
     try:
         # With -c it continues after entries that exist already.
         _as_root("ldapadd", "-c", stdin=render_entries())
     except CommandError as error:
         if error.exit_code != ALREADY_EXISTS:
             raise
-    return "started" if started else "runs"
+    return outcome
 
 
 def is_answering() -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from deploy.common.command import run, succeeds
 from deploy.common.files import ensure_folder
 from deploy.one_machine.layout import MARIADB_DIR
-from deploy.one_machine.supervisor import ensure_started, wait_ready
+from deploy.one_machine.supervisor import ensure_running
 
 SOCKET = MARIADB_DIR / "mariadb.sock"
 DATA_DIR = MARIADB_DIR / "data"
@@ -35,11 +35,8 @@ def ensure_mariadb() -> str:
             ],
             timeout_s=INSTALL_TIMEOUT_S,
         )
-    started = ensure_started("mariadb")
-    wait_ready("mariadb", is_answering, timeout_s=START_TIMEOUT_S)
-    if is_new:
-        return "database made"
-    return "started" if started else "runs"
+    outcome = ensure_running("mariadb", is_answering, timeout_s=START_TIMEOUT_S)
+    return "database made" if is_new else outcome
 
 
 def is_answering() -> bool:

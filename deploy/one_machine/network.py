@@ -20,8 +20,6 @@ NETWORK = f"10.77.0.0/{PREFIX_LENGTH}"
 BRIDGE = "dspbridge"
 HOSTS_FILE = NODES_DIR / "hosts"
 NAMESPACES_DIR = Path("/run/netns")
-# Source: capability.h of Linux.
-CAP_NET_ADMIN = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +51,6 @@ def render_hosts(hosts: Sequence[Host]) -> str:
     return "\n".join([*lines, *(f"{host.address} {host.name}" for host in hosts)]) + "\n"
 
 
-def has_capability(status: str, number: int) -> bool:
-    """Return whether a process has a capability."""
-    effective = next(line for line in status.splitlines() if line.startswith("CapEff:"))
-    return bool(int(effective.split()[1], 16) >> number & 1)
-
-
 def namespace_path(host: Host) -> Path:
     """Return where ip(8) mounts a node's network namespace, if it exists."""
     return NAMESPACES_DIR / host.namespace
@@ -66,13 +58,6 @@ def namespace_path(host: Host) -> Path:
 
 def ensure_network(hosts: Sequence[Host]) -> str:
     """Create the bridge, and a connected namespace for each node."""
-    if not has_capability(Path("/proc/self/status").read_text(), CAP_NET_ADMIN):
-        raise DeployError(
-            "This machine does not let root make network devices (CAP_NET_ADMIN is missing); "
-            "the compute nodes need some of their own.",
-            next_step="Give the container --cap-add=NET_ADMIN --cap-add=SYS_ADMIN, "
-            "or use a virtual machine.",
-        )
     changed = ensure_file(HOSTS_FILE, render_hosts(hosts))
     changed |= ensure_resolv_conf()
     changed |= _ensure_bridge()
@@ -114,7 +99,17 @@ def _ensure_bridge() -> bool:
             f"This machine uses the network {NETWORK} already: {taken.splitlines()[0]}.",
             next_step="Use a machine without that network.",
         )
-    run(["ip", "link", "add", BRIDGE, "type", "bridge"])
+    try:
+        run(["ip", "link", "add", BRIDGE, "type", "bridge"])
+    except CommandError as error:
+        if "not permitted" not in error.output:
+            raise
+        raise DeployError(
+            "This machine does not let root make network devices (CAP_NET_ADMIN is missing); "
+            "the compute nodes need some of their own.",
+            next_step="Give the container --cap-add=NET_ADMIN --cap-add=SYS_ADMIN, "
+            "or use a virtual machine.",
+        ) from error
     try:
         run(["ip", "address", "add", f"{HEAD_ADDRESS}/{PREFIX_LENGTH}", "dev", BRIDGE])
         run(["ip", "link", "set", BRIDGE, "up"])

@@ -30,7 +30,7 @@ from deploy.one_machine.layout import (
 )
 from deploy.one_machine.network import HEAD_ADDRESS
 from deploy.one_machine.slurm import PARTITION
-from deploy.one_machine.supervisor import ensure_started, wait_ready
+from deploy.one_machine.supervisor import ensure_running
 from deploy.one_machine.users import DEMO_ADMINISTRATOR
 
 PUBLIC_PORT = 8000
@@ -101,19 +101,23 @@ def ensure_proxy() -> str:
         package / "hub" / "network" / "proxy.mjs",
         package / "site" / "commands" / "services.py",
     )
-    was_started = ensure_started(
-        "proxy", read_at_start=read_at_start, HUB_ENVIRONMENT_DIR=HUB_ENVIRONMENT_DIR
+    return ensure_running(
+        "proxy",
+        # Any answer will do: without a hub it is an error page.
+        lambda: _status(PUBLIC_PORT, "/") is not None,
+        timeout_s=30,
+        read_at_start=read_at_start,
+        HUB_ENVIRONMENT_DIR=HUB_ENVIRONMENT_DIR,
     )
-    # Any answer will do: without a hub it is an error page.
-    wait_ready("proxy", lambda: _status(PUBLIC_PORT, "/") is not None, timeout_s=30)
-    return "started" if was_started else "runs"
 
 
 def ensure_hub() -> str:
     """Start the hub unless it already runs with the installed package and settings."""
     package_dir = _hub_package_dir()
-    was_started = ensure_started(
+    return ensure_running(
         "hub",
+        is_hub_answering,
+        timeout_s=HUB_TIMEOUT_S,
         # pip writes RECORD at each install: a new package restarts the hub, new settings too.
         read_at_start=[
             PORTAL_TOML,
@@ -127,8 +131,6 @@ def ensure_hub() -> str:
             HUB_STATE_DIR / "crypt-key", secrets.token_hex(SECRET_BYTES), user=ACCOUNT
         ),
     )
-    wait_ready("hub", is_hub_answering, timeout_s=HUB_TIMEOUT_S)
-    return "started" if was_started else "runs"
 
 
 def is_hub_answering() -> bool:

@@ -19,7 +19,7 @@ from deploy.one_machine.layout import (
     render,
 )
 from deploy.one_machine.network import HEAD_ADDRESS, HEAD_NAME, HOSTS_FILE
-from deploy.one_machine.supervisor import ensure_started, pid_of, stop, wait_ready
+from deploy.one_machine.supervisor import ensure_running, pid_of, stop
 from dsportal.slurm.units import format_walltime
 from spawner.settings.resources import ResourceSettings
 
@@ -93,9 +93,13 @@ def refuse_foreign(path: Path, what: str) -> None:
 
 def ensure_slurmdbd() -> str:
     """Start slurmdbd and wait until it answers."""
-    started = ensure_started("slurmdbd", read_at_start=[SLURMDBD_CONF], IN_HEAD=IN_HEAD)
-    wait_ready("slurmdbd", is_slurmdbd_answering, timeout_s=START_TIMEOUT_S)
-    return "started" if started else "runs"
+    return ensure_running(
+        "slurmdbd",
+        is_slurmdbd_answering,
+        timeout_s=START_TIMEOUT_S,
+        read_at_start=[SLURMDBD_CONF],
+        IN_HEAD=IN_HEAD,
+    )
 
 
 def is_slurmdbd_answering() -> bool:
@@ -105,11 +109,12 @@ def is_slurmdbd_answering() -> bool:
 
 def ensure_slurmctld(cluster: Cluster) -> str:
     """Start slurmctld; nodes that already run then read the configuration again."""
-    started = ensure_started("slurmctld", IN_HEAD=IN_HEAD)
-    wait_ready("slurmctld", is_slurmctld_answering, timeout_s=START_TIMEOUT_S)
-    if started and any(pid_of(host.name) for host in cluster.hosts):
+    outcome = ensure_running(
+        "slurmctld", is_slurmctld_answering, timeout_s=START_TIMEOUT_S, IN_HEAD=IN_HEAD
+    )
+    if outcome == "started" and any(pid_of(host.name) for host in cluster.hosts):
         run(["scontrol", "reconfigure"])
-    return "started" if started else "runs"
+    return outcome
 
 
 def is_slurmctld_answering() -> bool:

@@ -108,6 +108,23 @@ def ensure_started(
     return True
 
 
+def ensure_running(
+    name: str,
+    is_ready: Callable[[], bool],
+    *,
+    timeout_s: float,
+    read_at_start: Sequence[Path] = (),
+    **values: object,
+) -> str:
+    """Start a daemon like `ensure_started`, and wait until it answers; return what was done.
+
+    `values` are what its template names and `layout` does not.
+    """
+    started = ensure_started(name, "", read_at_start=read_at_start, **values)
+    wait_ready(name, is_ready, timeout_s=timeout_s)
+    return "started" if started else "runs"
+
+
 def wait_ready(name: str, is_ready: Callable[[], bool], *, timeout_s: float) -> None:
     """Wait until a started daemon answers.
 

@@ -23,9 +23,6 @@ from deploy.packaging.version import README, SETUP, Release, with_absolute_links
 NAME = "data-scientist-portal"
 ENVIRONMENT = "package"
 TEMPLATES_DIR = Path(__file__).resolve().parent
-# Whatever the language of the machine.
-_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
 
 def source_archive(release: Release) -> str:
@@ -35,13 +32,12 @@ def source_archive(release: Release) -> str:
 
 def values(release: Release) -> dict[str, str]:
     """Return the values that control file, copyright and spec name."""
-    day = release.day
-    month = _MONTHS[day.month - 1]
     return {
         "VERSION": release.version,
         "MAINTAINER": release.maintainer,
         "ADDRESS": release.address,
-        "RPM_DAY": f"{_DAYS[day.weekday()]} {month} {day.day:02} {day.year}",
+        # In English: Python takes the machine's language only if it is told to.
+        "RPM_DAY": f"{release.day:%a %b %d %Y}",
     }
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import fcntl
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
+from deploy.common.files import alone
 from deploy.environments.builder import cuda
 from deploy.environments.builder.choices import (
     keep_choices,
@@ -94,18 +94,10 @@ def _cuda_home(given: str | None, prefix: Path) -> Path | None:
     return None if given == cuda.FROM_INDEX else cuda.check_home(Path(given).absolute())
 
 
-@contextlib.contextmanager
-def one_build_at_a_time(prefix: Path) -> Iterator[None]:
+def one_build_at_a_time(prefix: Path) -> contextlib.AbstractContextManager[None]:
     """Wait until no other build works on the same prefix, which is created if it is missing."""
     prefix.mkdir(parents=True, exist_ok=True)
-    with (prefix / ".build.lock").open("w") as lock:
-        try:
-            # First without waiting, so that a terminal that stands still says why.
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            print(f"waiting for another build in {prefix} to end", flush=True)
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+    return alone(prefix / ".build.lock", f"waiting for another build in {prefix} to end")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -101,7 +101,6 @@ def test_a_name_without_its_namespace_is_given_a_new_one(tmp_path, monkeypatch):
 
     monkeypatch.setattr(network, "run", run)
     monkeypatch.setattr(network, "_ensure_bridge", lambda: False)
-    monkeypatch.setattr(network, "has_capability", lambda *_: True)
     monkeypatch.setattr(network, "HOSTS_FILE", tmp_path / "hosts")
     monkeypatch.setattr(resolver, "NODES_RESOLV_CONF", tmp_path / "resolv.conf")
 

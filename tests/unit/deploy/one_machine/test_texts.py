@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 from deploy.common.accounts import ACCOUNT, render_sudoers
-from deploy.common.errors import DeployError
+from deploy.common.errors import CommandError, DeployError
+from deploy.one_machine import network
 from deploy.one_machine.accounting import parse_members
 from deploy.one_machine.accounts import SLURM_USER
 from deploy.one_machine.cluster import Cluster
 from deploy.one_machine.directory import render_slapd_conf
 from deploy.one_machine.layout import MARK
 from deploy.one_machine.name_service import render_nslcd_conf, with_ldap, without_ldap
-from deploy.one_machine.network import CAP_NET_ADMIN, Host, has_capability, render_hosts
+from deploy.one_machine.network import Host, render_hosts
 from deploy.one_machine.portal import PUBLIC_ADDRESS, render_settings
 from deploy.one_machine.slurm import refuse_foreign
 from deploy.one_machine.users import GROUP, ensure_password
@@ -105,14 +106,21 @@ def test_every_host_finds_the_others_by_name() -> None:
     assert text == "127.0.0.1 localhost\n10.77.0.1 dsphead\n10.77.0.11 node01\n"
 
 
-@pytest.mark.parametrize(
-    ("effective", "expected"),
-    [("000001ffffffffff", True), ("0000000000001000", True), ("00000000a80425fb", False)],
-)
-def test_the_right_to_make_network_devices_is_read(effective: str, expected: bool) -> None:
-    status = f"Name:\tpython3\nCapEff:\t{effective}\nCapBnd:\t000001ffffffffff\n"
+def test_a_machine_without_the_right_to_make_devices_is_told_what_to_give(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(argv: list[str]) -> str:
+        if "add" in argv:
+            raise CommandError(argv, 2, "RTNETLINK answers: Operation not permitted\n")
+        return ""
 
-    assert has_capability(status, CAP_NET_ADMIN) is expected
+    monkeypatch.setattr(network, "run", refuse)
+    monkeypatch.setattr(network, "_is_device", lambda _: False)
+
+    with pytest.raises(DeployError, match="CAP_NET_ADMIN is missing") as caught:
+        network._ensure_bridge()
+
+    assert "--cap-add=NET_ADMIN" in caught.value.next_step
 
 
 def test_the_configuration_of_another_cluster_is_left_alone(tmp_path: Path) -> None:
