@@ -1,92 +1,79 @@
-"""Take the pictures of docs/images from the portal that runs on this machine.
+"""Take the pictures of docs/images from those that the browser tests have left in tests/output.
 
-Install the font Inter (Debian: fonts-inter), start a new demo with two types of GPUs, then run this
-from the root of the repository with the tests' own Python, as root, since it submits jobs as the
-demo users and changes Slurm's limits:
+Run it from the root of the repository with the tests' own Python, after:
 
-    deploy/down --purge --keep-environments
-    deploy/up --simulated-types a100,v100
-    /opt/data-scientist-portal/environments/test/bin/python docs/make_pictures.py [SCENE...]
-
-Without a name it takes all scenes; three trainings are among them. Nobody else may use the portal
-meanwhile: it stops the sessions of the demo users.
+    tests/run browser -- --picture-scale 2
+    tests/run server -- -k environments_in_browser
+    /opt/data-scientist-portal/environments/test/bin/python docs/make_pictures.py
 """
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "portal/dsportal"))
+from PIL import Image
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from playwright.sync_api import sync_playwright
-
-from docs.pictures.scenes import GPU_TYPES, SCENES
-from docs.pictures.studio import USER, Studio
-from tests.browser.conftest import CHROMIUM, CHROMIUM_FLAGS
-
-# What the portal itself and the trainings of the scenes put there.
-EXPECTED_IN_HOME = {"isilon", "templates", "portal-runs", "work"}
-FONTS = Path(__file__).resolve().parent / "pictures" / "fonts.conf"
-
-
-def main(names: Sequence[str]) -> int:
-    """Take scenes."""
-    unknown = set(names) - set(SCENES)
-    if unknown or os.geteuid() != 0:
-        print(f"Run as root, with some of: {', '.join(SCENES)}.", file=sys.stderr)
-        return 2
-    if problem := find_problem():
-        print(problem, file=sys.stderr)
-        return 2
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM,
-            args=CHROMIUM_FLAGS,
-            env={**os.environ, "FONTCONFIG_FILE": str(FONTS)},
-        )
-        studio = Studio(browser)
-        studio.stop()
-        for name in names or SCENES:
-            # JupyterLab would open with what the scene before left open.
-            shutil.rmtree(home() / ".jupyter/lab/workspaces", ignore_errors=True)
-            SCENES[name](studio)
-        browser.close()
-    return 0
-
-
-def find_problem() -> str:
-    """Return what this machine lacks for the pictures, with the next step; empty if nothing."""
-    if not output("fc-list", "Inter"):
-        return "The font Inter is not installed: apt-get install fonts-inter"
-    if strangers := sorted({path.name for path in visible(home())} - EXPECTED_IN_HOME):
-        return f"{home()} has files that readers should not see, such as {strangers[0]}."
-    types = output("sinfo", "--noheader", "--format=%G")
-    if not all(f"gpu:{name}:" in types for name in GPU_TYPES):
-        return f"Start the demo with: deploy/up --simulated-types {','.join(GPU_TYPES)}"
-    return ""
+CHECKOUT = Path(__file__).resolve().parents[1]
+OUTPUT_DIR = CHECKOUT / "tests/output"
+IMAGES_DIR = CHECKOUT / "docs/images"
+# Of each picture of the guides, that of a test.
+PICTURES = {
+    "login": "browser/1-login",
+    "options": "browser/form-taken",
+    "options-dark": "browser/form-dark",
+    "options-360": "browser/form-360",
+    "progress": "browser/waiting",
+    "progress-dark": "browser/waiting-dark",
+    "progress-360": "browser/waiting-360",
+    "cluster": "browser/cluster",
+    "cluster-dark": "browser/cluster-dark",
+    "cluster-360": "browser/cluster-360",
+    "failure": "browser/failure-with-log",
+    "ended": "browser/session-ended",
+    "control-panel": "browser/home-running",
+    "administrator": "browser/administration",
+    "landing": "browser/5-landing",
+    "launcher": "browser/tools-launcher",
+    "session-use": "browser/clock-1-lab",
+    "session-warning": "browser/clock-4-warning",
+    "session-refused": "browser/clock-6-refused",
+    "job-preview": "browser/tools-job-preview",
+    "jobs": "browser/tools-jobs",
+    "training": "browser/6-digits-curves",
+    "horovod": "browser/8-horovod",
+    "tensorboard": "browser/7-tensorboard",
+    "new-environment": "server/new-environment",
+    "missing-kernel": "server/missing-kernel",
+}
+# What the film shows, and for how many milliseconds.
+FILM = {
+    "1-login": 3000,
+    "2-server-page": 3000,
+    "3-options": 6000,
+    "4-progress": 4000,
+    "5-landing": 5000,
+    "6-digits-curves": 5000,
+    "7-tensorboard": 5000,
+    "8-horovod": 8000,
+}
+# Flat colours of pages need no more, and the repository keeps every picture of every release.
+N_COLOURS = 192
+FILM_SIZE = (1280, 860)
 
 
-def home() -> Path:
-    """Return the home of the demo user."""
-    return Path(f"~{USER}").expanduser()
-
-
-def visible(folder: Path) -> list[Path]:
-    """Return what a file browser shows of a folder, which need not exist yet."""
-    return [path for path in folder.glob("*") if not path.name.startswith(".")]
-
-
-def output(*argv: str) -> str:
-    """Return what a program prints."""
-    return subprocess.run(argv, check=True, capture_output=True, text=True, timeout=30).stdout
+def main() -> None:
+    """Write all pictures, and the film."""
+    for name, source in PICTURES.items():
+        with Image.open(OUTPUT_DIR / f"{source}.png") as picture:
+            few = picture.convert("RGB").quantize(N_COLOURS)
+            few.save(IMAGES_DIR / f"{name}.png", optimize=True)
+    first, *others = (
+        Image.open(OUTPUT_DIR / f"browser/{name}.png").convert("RGB").resize(FILM_SIZE)
+        for name in FILM
+    )
+    film = {"append_images": others, "duration": [*FILM.values()], "loop": 0, "quality": 60}
+    first.save(IMAGES_DIR / "film.webp", save_all=True, method=4, **film)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main()

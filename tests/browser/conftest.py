@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -25,10 +26,19 @@ CHROMIUM_FLAGS = [
 expect.set_options(timeout=20_000)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add --picture-scale."""
+    told = "pixels of a picture for each of the page; docs/make_pictures.py wants 2"
+    parser.addoption("--picture-scale", type=float, default=1, help=told)
+
+
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
+def chromium(pytestconfig: pytest.Config) -> Iterator[Browser]:
+    scale = pytestconfig.getoption("--picture-scale")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
+        new_context = functools.partial(browser.new_context, device_scale_factor=scale)
+        browser.new_context = new_context  # type: ignore[method-assign]
         yield browser
         browser.close()
 
@@ -56,6 +66,19 @@ def picture_of_the_end(request: pytest.FixtureRequest) -> Iterator[None]:
         # A page that is just on its way to another address has no picture.
         with suppress(Error):
             picture(page, f"end-{request.node.name.split('[')[0]}")
+
+
+def pictures(page: Page, name: str) -> None:
+    """Save what the page shows on a wide screen, there in the dark, and all of it on a phone."""
+    wide = page.viewport_size
+    assert wide is not None
+    picture(page, name)
+    page.emulate_media(color_scheme="dark")
+    picture(page, f"{name}-dark")
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.screenshot(path=OUTPUT_DIR / f"{name}-360.png", full_page=True)
+    page.set_viewport_size(wide)
 
 
 def picture(page: Page, name: str) -> Path:

@@ -13,7 +13,7 @@ import requests
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.axe import expect_accessible
-from tests.browser.conftest import picture
+from tests.browser.conftest import picture, pictures
 from tests.support.eventually import eventually
 from tests.support.portal_client import ADDRESS, PortalClient, demo_password, sessions_of
 
@@ -163,7 +163,7 @@ def test_4_every_user_sees_what_is_free(ada: Page) -> None:
     expect(ada.locator("#nodes")).to_contain_text("2 of 4 v100 free")
     expect_accessible(ada)
     expect_no_wider_than_a_phone(ada)
-    picture(ada, "cluster")
+    pictures(ada, "cluster")
 
 
 def test_5_the_page_of_all_sessions_follows_the_cluster_by_itself(

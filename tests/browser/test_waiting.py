@@ -18,7 +18,7 @@ from deploy.one_machine.supervisor import pid_of
 from dsportal.diagnosis import Situation, explain_end, explain_waiting
 from dsportal.slurm.states import JobState
 from tests.browser.axe import expect_accessible
-from tests.browser.conftest import picture
+from tests.browser.conftest import picture, pictures
 from tests.support.eventually import eventually
 from tests.support.portal_client import ADDRESS, PortalClient, demo_password, sessions_of
 from tests.support.put_back import kept
@@ -168,7 +168,7 @@ def test_a_session_says_why_and_where_it_waits_and_opens_when_a_gpu_is_free(
     eventually(lambda: re.search(r"\d\d:\d\d", fact(page, "Expected start")), timeout_s=40)
     expect(page).to_have_title(re.compile("^In the queue"))
     expect_accessible(page)
-    picture(page, "waiting")
+    pictures(page, "waiting")
 
     for job_id in full_cluster:
         run_as(OTHER, "scancel", str(job_id))

@@ -1,4 +1,4 @@
-"""The pictures of the guides show sentences that the product has."""
+"""Each picture of a guide is taken by a test, and shows sentences that the product has."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.load_file import load_file
+
 CHECKOUT = Path(__file__).parents[3]
 PICTURES = tomllib.loads((CHECKOUT / "docs/pictures/sentences.toml").read_text())
+PAGES = [CHECKOUT / "README.md", *CHECKOUT.glob("docs/**/*.md")]
+make_pictures = load_file(CHECKOUT / "docs/make_pictures.py")
 SOURCES = ("spawner", "portal")
 KINDS = (".html", ".js", ".py", ".ts")
 # Where a line ends inside a text, and what is filled in.
@@ -40,9 +44,18 @@ def test_the_product_has_the_sentences_of_a_picture(picture: str) -> None:
     assert [each for each in outdated if each in words_of_the_product()] == []
 
 
-def test_what_the_scenes_wait_for_is_in_the_product() -> None:
-    scenes = [path.read_text() for path in (CHECKOUT / "docs/pictures").glob("*.py")]
-    waited = re.findall(r'(?:to_contain_text\(|has_text\("[\w#-]+", )"([^"\\]*)"', "".join(scenes))
+def test_every_picture_of_a_guide_is_made_and_no_other() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
 
-    assert len(waited) > 5
-    assert [each for each in waited if each not in words_of_the_product()] == []
+    assert set(re.findall(r"images/([\w-]+)\.png", text)) == make_pictures.PICTURES.keys()
+
+
+def test_every_picture_that_is_taken_over_is_taken_by_a_test() -> None:
+    tests = [*(CHECKOUT / "tests/browser").glob("*.py"), *(CHECKOUT / "tests/server").glob("*.py")]
+    text = "".join(path.read_text(encoding="utf-8") for path in tests)
+    named = {name.partition("/")[2] for name in make_pictures.PICTURES.values()}
+
+    taken = {
+        f"{name}{end}" for name in re.findall(r'"([\w-]+)"', text) for end in ("", "-dark", "-360")
+    }
+    assert named | make_pictures.FILM.keys() <= taken
