@@ -18,14 +18,14 @@ from deploy.environments.builder.package_sources import package_sources
 from deploy.environments.builder.plan import Flavour
 from deploy.site.installer.environments import left_out_kernels, list_environments
 from deploy.site.installer.pieces import (
-    Account,
-    File,
-    Folder,
-    Link,
-    LogFile,
     Piece,
-    Sudoers,
-    UsersGroup,
+    account,
+    file,
+    folder,
+    link,
+    log_file,
+    sudoers,
+    users_group,
 )
 from deploy.site.installer.requirements import COMMAND, python_for, refuse_lacks
 from deploy.site.installer.site import MARK, Site
@@ -194,7 +194,7 @@ def package_version() -> str:
 
 def list_pieces(site: Site) -> list[Piece]:
     """Return everything to install, in order."""
-    sudoers = render_sudoers(
+    rules = render_sudoers(
         group=site.users_group,
         slurm_user=site.slurm_user,
         account=site.account,
@@ -202,49 +202,47 @@ def list_pieces(site: Site) -> list[Piece]:
         variables=site.slurm_variables if site.slurm_conf else None,
     )
     # Before the rules of sudo that name it.
-    told = [File(path=site.slurm_variables, text=text_of("slurm.env", SLURM_CONF=site.slurm_conf))]
+    told = [file(site.slurm_variables, text_of("slurm.env", SLURM_CONF=site.slurm_conf))]
     return [
-        UsersGroup(name=site.users_group),
-        Account(name=site.account, home=site.state_dir),
-        Folder(path=site.prefix),
-        Folder(path=site.shared),
-        Folder(path=site.settings_dir),
-        Folder(path=site.state_dir.parent),
-        Folder(path=site.state_dir, mode=0o700, user=site.account),
+        users_group(site.users_group),
+        account(site.account, site.state_dir),
+        folder(site.prefix),
+        folder(site.shared),
+        folder(site.settings_dir),
+        folder(site.state_dir.parent),
+        folder(site.state_dir, mode=0o700, user=site.account),
         # People type passwords where their name belongs, and the log of the hub holds such names.
-        Folder(path=site.log_dir, mode=0o750),
-        *(LogFile(path=site.log_dir / name) for name in LOGS),
+        folder(site.log_dir, mode=0o750),
+        *(log_file(site.log_dir / name) for name in LOGS),
         # The site can edit its settings while environments are built.
-        File(path=site.settings_dir / "portal.toml", text=first_settings(site), is_sites=True),
-        File(
-            path=site.settings_dir / "jupyterhub_config.py",
-            text=text_of("jupyterhub_config"),
+        file(site.settings_dir / "portal.toml", first_settings(site), is_sites=True),
+        file(
+            site.settings_dir / "jupyterhub_config.py",
+            text_of("jupyterhub_config"),
             is_sites=True,
         ),
-        File(
-            path=site.settings_dir / "secrets.env", text=first_secrets(), mode=0o600, is_sites=True
-        ),
+        file(site.settings_dir / "secrets.env", first_secrets(), mode=0o600, is_sites=True),
         *list_environments(site),
         # An update leaves these alone; 'dsportal switch' changes them.
-        Link(path=site.prefix / "current", target=site.version, is_kept=True),
-        Link(path=site.shared / "current", target=site.version, is_kept=True),
+        link(site.prefix / "current", site.version, is_kept=True),
+        link(site.shared / "current", site.version, is_kept=True),
         # sudo, settings and the spawner know the launcher by this path.
-        Link(path=site.prefix / "libexec", target="current/libexec"),
-        Link(
-            path=site.path("/usr/local/bin/dsportal"),
-            target=str(site.prefix / "current/environments/hub/bin/dsportal"),
+        link(site.prefix / "libexec", "current/libexec"),
+        link(
+            site.path("/usr/local/bin/dsportal"),
+            str(site.prefix / "current/environments/hub/bin/dsportal"),
         ),
         *(told if site.slurm_conf else []),
-        Sudoers(path=site.path("/etc/sudoers.d/data-scientist-portal"), text=sudoers),
+        sudoers(site.path("/etc/sudoers.d/data-scientist-portal"), rules),
         *(
-            File(path=site.units_dir / name, text=text, after=_reload_units)
+            file(site.units_dir / name, text, after=_reload_units)
             for name, text in render_units(site.account).items()
         ),
-        File(path=site.path("/etc/logrotate.d/data-scientist-portal"), text=text_of("logrotate")),
-        Folder(path=site.prefix / site.version / "share"),
-        File(path=site.prefix / site.version / "share/nginx.conf", text=text_of("nginx.conf")),
+        file(site.path("/etc/logrotate.d/data-scientist-portal"), text_of("logrotate")),
+        folder(site.prefix / site.version / "share"),
+        file(site.prefix / site.version / "share/nginx.conf", text_of("nginx.conf")),
         # 'dsportal check' does not miss these.
-        File(path=site.prefix / site.version / "share/left-out", text=left_out_kernels(site)),
+        file(site.prefix / site.version / "share/left-out", left_out_kernels(site)),
     ]
 
 

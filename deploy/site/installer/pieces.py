@@ -33,186 +33,141 @@ class Piece(Protocol):
         """Do it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
-    """The unprivileged account of hub and proxy."""
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    title: str
+    difference: Callable[[], str]
+    apply: Callable[[], None]
 
-    name: str
-    home: Path
 
-    @property
-    def title(self) -> str:
-        """Name for people."""
-        return f"account {self.name}"
+def account(name: str, home: Path) -> Piece:
+    """Return the unprivileged account of hub and proxy."""
 
-    def difference(self) -> str:
-        """Return what would be done; empty if nothing."""
+    def difference() -> str:
         try:
-            account = pwd.getpwnam(self.name)
+            found = pwd.getpwnam(name)
         except KeyError:
             return "make it, without password and shell"
         # The hub and the proxy would run as root.
-        if account.pw_uid == 0:
-            raise DeployError(
-                f"The account {self.name} is root's.", next_step="Rename or remove it."
-            )
+        if found.pw_uid == 0:
+            raise DeployError(f"The account {name} is root's.", next_step="Rename or remove it.")
         return ""
 
-    def apply(self) -> None:
-        """Make the account."""
-        make_account(self.name, self.home)
+    return _Piece(f"account {name}", difference, lambda: make_account(name, home))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Placed:
-    path: Path
+def folder(path: Path, *, mode: int = 0o755, user: str = "root") -> Piece:
+    """Return a folder with its owner and mode."""
 
-    @property
-    def title(self) -> str:
-        """Its path."""
-        return str(self.path)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Folder(_Placed):
-    """A folder with its owner and mode."""
-
-    mode: int = 0o755
-    user: str = "root"
-    group: str = ""
-
-    def difference(self) -> str:
-        """Return what would be done; empty if nothing."""
-        wanted = f"{self.user} {stat.filemode(stat.S_IFDIR | self.mode)}"
-        if not self.path.is_dir():
+    def difference() -> str:
+        wanted = f"{user} {stat.filemode(stat.S_IFDIR | mode)}"
+        if not path.is_dir():
             return f"make the folder, {wanted}"
-        now = self.path.stat()
-        is_right = stat.S_IMODE(now.st_mode) == self.mode and _user_name(now.st_uid) == self.user
+        now = path.stat()
+        is_right = stat.S_IMODE(now.st_mode) == mode and _user_name(now.st_uid) == user
         return "" if is_right else f"give it to {wanted}"
 
-    def apply(self) -> None:
-        """Create it, or correct its owner and mode."""
-        ensure_folder(self.path, mode=self.mode, user=self.user, group=self.group)
+    return _Piece(str(path), difference, lambda: ensure_folder(path, mode=mode, user=user))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class File(_Placed):
-    """A file of the installer's own, or with `is_sites` one that is the site's once it exists.
+def file(
+    path: Path,
+    text: str,
+    *,
+    mode: int = 0o644,
+    is_sites: bool = False,
+    after: Callable[[], object] = lambda: None,
+) -> Piece:
+    """Return a file of the installer's own, or with `is_sites` one that is then the site's.
 
-    An empty `group` is root's. `after` is called after a change.
+    `after` is called after a change.
     """
 
-    text: str
-    mode: int = 0o644
-    group: str = ""
-    is_sites: bool = False
-    after: Callable[[], object] | None = None
-
-    def difference(self) -> str:
-        """Return what would be done; empty if nothing."""
-        there = read_plain(self.path)
+    def difference() -> str:
+        there = read_plain(path)
         if there is None:
-            return "write a first one, which is then yours" if self.is_sites else "write it"
-        if self.is_sites or there == self.text:
+            return "write a first one, which is then yours" if is_sites else "write it"
+        if is_sites or there == text:
             return ""
         # Without our mark it belongs to the site or to another program.
         if MARK not in there:
             raise DeployError(
-                f"{self.path} is there, and not from this installer.",
+                f"{path} is there, and not from this installer.",
                 next_step="Move it away if nothing needs it, then install again.",
             )
         return "bring it up to date"
 
-    def apply(self) -> None:
-        """Write it."""
-        ensure_file(self.path, self.text, mode=self.mode, group=self.group or "root")
-        if self.after is not None:
-            self.after()
+    def apply() -> None:
+        ensure_file(path, text, mode=mode)
+        after()
+
+    return _Piece(str(path), difference, apply)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sudoers(File):
-    """Rules of sudo, which visudo has to accept."""
-
-    def apply(self) -> None:
-        """Write them."""
-        write_sudoers(self.path, self.text)
+def sudoers(path: Path, text: str) -> Piece:
+    """Return rules of sudo, which visudo has to accept."""
+    return _Piece(str(path), file(path, text).difference, lambda: write_sudoers(path, text))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogFile(_Placed):
-    """A log that only root reads, whoever writes it."""
+def log_file(path: Path) -> Piece:
+    """Return a log that only root reads, whoever writes it."""
 
-    def difference(self) -> str:
-        """Return what would be done; empty if nothing."""
-        if not self.path.exists():
+    def difference() -> str:
+        if not path.exists():
             return "make it, for root only"
-        return "" if stat.S_IMODE(self.path.stat().st_mode) == _PRIVATE else "keep it for root only"
+        return "" if stat.S_IMODE(path.stat().st_mode) == _PRIVATE else "keep it for root only"
 
-    def apply(self) -> None:
-        """Create it, or make it private; its content stays."""
+    def apply() -> None:
         # No O_TRUNC: a running service writes to it.
-        file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, _PRIVATE)
+        log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, _PRIVATE)
         try:
             # The mode given to open() counts only for a new file.
-            os.fchmod(file, _PRIVATE)
+            os.fchmod(log, _PRIVATE)
         finally:
-            os.close(file)
+            os.close(log)
+
+    return _Piece(str(path), difference, apply)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Link(_Placed):
-    """A symbolic link; with `is_kept` an existing one keeps its target."""
+def link(path: Path, target: str, *, is_kept: bool = False) -> Piece:
+    """Return a symbolic link; with `is_kept` an existing one keeps its target."""
 
-    target: str
-    is_kept: bool = False
-
-    def difference(self) -> str:
-        """Return what would be done; empty if nothing."""
+    def difference() -> str:
         # Not exists(), which is false for a link to a version that is not built yet.
-        if not os.path.lexists(self.path):
-            return f"link it to {self.target}"
-        if not self.path.is_symlink():
+        if not os.path.lexists(path):
+            return f"link it to {target}"
+        if not path.is_symlink():
             raise DeployError(
-                f"{self.path} is not a link: another installation of the portal is there.",
+                f"{path} is not a link: another installation of the portal is there.",
                 next_step="Remove that first. deploy/up's own goes with deploy/down --purge.",
             )
-        is_right = self.is_kept or os.readlink(self.path) == self.target
-        return "" if is_right else f"link it to {self.target}"
+        is_right = is_kept or os.readlink(path) == target
+        return "" if is_right else f"link it to {target}"
 
-    def apply(self) -> None:
-        """Create or replace it atomically."""
-        new = self.path.with_name(f".{self.path.name}.new")
+    def apply() -> None:
+        new = path.with_name(f".{path.name}.new")
         new.unlink(missing_ok=True)
         # A link cannot be changed in place, and sessions may start at any moment.
-        new.symlink_to(self.target)
-        os.replace(new, self.path)
+        new.symlink_to(target)
+        os.replace(new, path)
+
+    return _Piece(str(path), difference, apply)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UsersGroup:
-    """The UNIX group of the portal's users, which has to exist."""
+def users_group(name: str) -> Piece:
+    """Return the UNIX group of the portal's users, which belongs to the site and has to exist."""
 
-    name: str
-
-    @property
-    def title(self) -> str:
-        """Name for people."""
-        return f"group {self.name} of the users"
-
-    def difference(self) -> str:
-        """Return the empty text: the group belongs to the site."""
+    def difference() -> str:
         try:
-            grp.getgrnam(self.name)
+            grp.getgrnam(name)
         except KeyError as error:
             raise DeployError(
-                f"There is no group {self.name} on this host.",
+                f"There is no group {name} on this host.",
                 next_step="Name the UNIX group of the portal's users with --users-group.",
             ) from error
         return ""
 
-    def apply(self) -> None:
-        """Do nothing."""
+    return _Piece(f"group {name} of the users", difference, lambda: None)
 
 
 def _user_name(user_id: int) -> str:
