@@ -70,9 +70,6 @@ What follows '--' goes to pytest: tests/run unit -- -k ldap
 def main(argv: Sequence[str]) -> int:
     """Run the suites that were named, then sum up.
 
-    Args:
-        argv: Words after the program's name.
-
     Returns:
         0 if tests ran and none failed, 1 otherwise, 130 when interrupted.
     """
@@ -113,9 +110,6 @@ def judge_second_tries(counts: dict[str, Counts]) -> None:
 def parse_arguments(argv: Sequence[str]) -> tuple[list[Suite], list[str]]:
     """Read the command line.
 
-    Args:
-        argv: Words after the program's name.
-
     Returns:
         The suites to run, in their fixed order, and further arguments for pytest.
     """
@@ -155,15 +149,7 @@ def _wanted(named: set[str]) -> Iterator[Suite]:
 
 
 def prepare(suites: Sequence[Suite], counts: dict[str, Counts]) -> bool:
-    """Install what the tests need.
-
-    Args:
-        suites: Suites that will run.
-        counts: Gets an entry where that fails.
-
-    Returns:
-        Whether the tests can be run.
-    """
+    """Install what the tests need."""
     targets = ["test"]
     if any(suite.name == "programs" for suite in suites):
         targets += SITE_TARGETS
@@ -198,8 +184,6 @@ def run_suites(
 
     Args:
         suites: The suites, those without a need for the portal first.
-        pytest_arguments: Further arguments for pytest.
-        counts: Gets an entry for each.
     """
     of_portal, beside = divide(suites)
     quick = [s for s in of_portal if s.folder and not s.needs_cluster and s.is_default]
@@ -285,10 +269,6 @@ def gaps(suites: Sequence[Suite]) -> list[str]:
 
 def summary(counts: Mapping[str, Counts], untried: Sequence[str] = ()) -> str:
     """Return the closing table and, as its last line, the sums.
-
-    Args:
-        counts: How the tests of each suite ended, by name.
-        untried: Lines about what was not run.
 
     Returns:
         Several lines; the last is such as "12 passed, 0 failed, 1 skipped".

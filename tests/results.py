@@ -24,7 +24,6 @@ class Result:
 
     Args:
         test: Such as "tests.hub.test_login::test_a_wrong_password_is_refused".
-        took_s: With its own fixtures, seconds.
         failure: The last lines that say why; None if it did not fail.
         skip: Why it was skipped; None if it was not.
         passed_after: Why it failed at first, if it passed at the second try.
@@ -44,12 +43,8 @@ class Counts:
     Args:
         n_passed: Tests that passed, those at the second try among them.
         n_failed: Tests that failed or could not be run, and skips that are not allowed.
-        n_skipped: Tests that said why they cannot be run here.
-        took_s: Wall-clock time, seconds.
-        failures: Each failed test with the lines that say why.
         skips: Each reason for a skip, with how often it was given.
         second_tries: Tests that passed only at the second try, with why they failed at first.
-        durations: Each test with the seconds that it took.
         cpu_s: CPU time of the tests and of what they started, seconds; 0 where nobody counts it.
     """
 
@@ -69,7 +64,6 @@ class AllowedSkip:
     """A skip that is known and accepted.
 
     Args:
-        test: Pattern of names, matched from their start.
         reason: Pattern of the reason that the test gives, found anywhere in it.
     """
 
@@ -78,9 +72,6 @@ class AllowedSkip:
 
     def covers(self, result: Result) -> bool:
         """Whether this is why the test was skipped.
-
-        Args:
-            result: A skipped test.
 
         Returns:
             True if both patterns are found.
@@ -145,8 +136,6 @@ def with_cpu(counts: Counts, cpu_s: float, most_cpu_s: float | None) -> Counts:
     """Add the CPU time; more than a suite may take is a failure.
 
     Args:
-        counts: How the tests of the suite ended.
-        cpu_s: What they took, seconds.
         most_cpu_s: Seconds that they may take; None for any number.
     """
     counts = replace(counts, cpu_s=cpu_s)
@@ -188,14 +177,7 @@ def _skip_of(found: ElementTree.Element) -> str:
 
 
 def unexpected_skips(results: Sequence[Result]) -> list[Result]:
-    """Return the skipped tests that no entry of ALLOWED_SKIPS covers.
-
-    Args:
-        results: Tests of one suite.
-
-    Returns:
-        Those that must count as failed.
-    """
+    """Return the skipped tests that no entry of ALLOWED_SKIPS covers."""
     skipped = (result for result in results if result.skip is not None)
     return [r for r in skipped if not any(allowed.covers(r) for allowed in ALLOWED_SKIPS)]
 
@@ -204,7 +186,6 @@ def count(results: Sequence[Result], status: int, *, is_selection: bool) -> Coun
     """Count how tests ended; what pytest calls unsuccessful is a failure, whatever is counted.
 
     Args:
-        results: Every test of the suite.
         status: Exit status of pytest's first run: 0 for success, 1 for failed tests, 5 where no
             test was selected.
         is_selection: Whether a part of the suite was asked for, which may be none of it.

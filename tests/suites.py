@@ -49,25 +49,15 @@ class Suite:
     """One part of the test command.
 
     Args:
-        name: Its name on the command line.
         commands: Checks that pass or fail as a whole; none for a folder of tests.
         folder: Folder of tests under tests/; empty for checks.
-        options: Options of pytest for this folder.
         marks: Conditions on the marks of its tests, such as "not release"; all must hold.
         needs_root: Whether its tests run programs as other users, or change the machine.
-        needs_cluster: Whether the portal must run on this machine.
-        needs_browser: Whether it drives a browser.
-        needs_kernels: Whether it starts kernels from modules, images and Jython.
         needs_front_end: Whether it starts the TLS front end of the example.
-        needs_labextension: Whether it builds the labextension.
-        needs_packaging: Whether it builds and signs packages of the distributions.
         is_alone: Whether nothing runs beside it, for it changes or lists files that others use.
         is_split: Whether only its tests with the mark "cluster" need the running portal; the others
             need what deploy/up has built.
         is_beside: Whether it needs no portal and runs beside those on it, which mostly wait.
-        is_default: Whether it runs when no suite is named.
-        is_tried_again: Whether a test that fails is run once more.
-        timeout_s: When it is ended as one that hangs, seconds.
         most_cpu_s: CPU time that all its tests may take, seconds; None for any.
     """
 
@@ -133,11 +123,7 @@ def divide(suites: Sequence[Suite]) -> tuple[list[Suite], list[Suite]]:
 
 
 def python_programs() -> list[str]:
-    """Return the programs that are written in Python but not named so.
-
-    Returns:
-        Paths under the checkout.
-    """
+    """Return the programs that are written in Python but not named so."""
     folders = (CHECKOUT / "deploy", CHECKOUT / "tests")
     files = (path for folder in folders for path in folder.rglob("*") if not path.suffix)
     # What a run leaves behind is not of the checkout.
@@ -242,12 +228,8 @@ def run_suite(
     """Run one suite to its end.
 
     Args:
-        suite: The suite.
         pytest_arguments: Further arguments for pytest, such as ["-k", "ldap"].
         output: Takes what it prints; None for the terminal.
-
-    Returns:
-        How its tests ended.
     """
     before = time.monotonic()
     if suite.commands:

@@ -16,7 +16,6 @@ def violations(page: Page, *, without: tuple[str, ...] = ()) -> list[str]:
     """Return what axe-core finds wrong with the page as it is shown now.
 
     Args:
-        page: A page that has settled.
         without: Selectors of parts that are not looked at, because others make them.
 
     Returns:
@@ -32,11 +31,7 @@ def expect_accessible(page: Page, *, without: tuple[str, ...] = ()) -> None:
     """Fail with the violations in words where axe-core finds any.
 
     Args:
-        page: A page that has settled.
         without: Selectors of parts that are not looked at, because others make them.
-
-    Raises:
-        AssertionError: If something is wrong.
     """
     found = violations(page, without=without)
     assert not found, f"{page.url} is not accessible:\n" + "\n".join(found)

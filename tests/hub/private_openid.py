@@ -23,7 +23,6 @@ class Provider:
     """A running provider.
 
     Attributes:
-        url: Where it is.
         user: Who logs in next, as the claims of a user.
     """
 

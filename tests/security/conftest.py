@@ -35,8 +35,6 @@ def ask(method: str, path: str, **kwargs: Any) -> requests.Response:
     """Ask the portal through its proxy, again where the hub says that there were too many requests.
 
     Args:
-        method: Method of HTTP.
-        path: Path below the portal's address.
         kwargs: Further arguments of `requests.request`.
 
     Returns:
@@ -99,15 +97,7 @@ class LoggedIn:
 
 @dataclass
 class Session:
-    """The victim's running session.
-
-    Attributes:
-        job_id: Its job in Slurm.
-        node: Where it runs.
-        pid: Its notebook server.
-        address: Where that listens.
-        port: Its port.
-    """
+    """The victim's running session."""
 
     job_id: int
     node: str

@@ -58,9 +58,6 @@ class Route:
     """A route of a running application.
 
     Attributes:
-        pattern: Regular expression of its path, without the session's prefix.
-        handler: Full name of the class that answers.
-        methods: What it may be asked with.
         path: A path that the pattern matches, with the victim's name where it wants a name.
     """
 
@@ -79,14 +76,7 @@ def sample(pattern: str, name: str) -> str:
     """Return a path that a pattern matches.
 
     Args:
-        pattern: Regular expression of a path.
         name: Stands where the pattern wants one part of a path.
-
-    Returns:
-        The path.
-
-    Raises:
-        ValueError: If no path was found; `SAMPLES` needs another line then.
     """
     path = pattern
     for piece, text in SAMPLES:

@@ -92,8 +92,6 @@ class Kept:
     """What a guest keeps from a time of work in the session.
 
     Attributes:
-        addresses: Of pages, by what they show.
-        websockets: Open ones.
         keyed: Address of a program on a port, which needs no cookie.
     """
 

@@ -26,13 +26,7 @@ LONGEST_PAGE_S = 10
 
 
 class Hammer:
-    """Sends requests of a user until it is told to stop.
-
-    Attributes:
-        answers: How often each status came.
-        last: Headers of the last refusal.
-        text: Its body.
-    """
+    """Sends requests of a user until it is told to stop."""
 
     def __init__(self, cookie: str) -> None:
         self._cookie = cookie

@@ -58,9 +58,6 @@ class InstalledHub(PrivateHub):
 
     Each version has its own package and its own program for sessions; the libraries are those of
     this machine's environment of the hub, which take minutes to install.
-
-    Args:
-        db_url: PostgreSQL in place of SQLite.
     """
 
     def __init__(self, db_url: str = "") -> None:
@@ -88,7 +85,6 @@ class InstalledHub(PrivateHub):
         """Put a version beside the others; the first one is in use.
 
         Args:
-            version: Its name.
             package: Folder with `portal` and `spawner`.
         """
         environment = self.prefix / version / "environments/hub"

@@ -19,9 +19,7 @@ def ensure_root(root: Path, suite: str, packages: Sequence[str]) -> Path:
     """Return the root of a Debian; where it cannot be had, the test is skipped.
 
     Args:
-        root: Where it is kept.
         suite: Debian's name of the release, such as "trixie".
-        packages: Those beside the smallest system.
     """
     if (root / "complete").exists():
         return root

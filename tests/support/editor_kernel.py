@@ -30,9 +30,6 @@ def start_kernel(
     """Start one as VS Code does; the caller shuts it down.
 
     Args:
-        folder: For the connection file.
-        inside: A command that runs the kernel's own.
-        program: What Python is told to run.
         environ: Further variables of the kernel; an empty one is not set.
     """
     kernel = KernelManager(connection_file=str(folder / "kernel-0a1b.json"))

@@ -13,8 +13,6 @@ def write_run(python: Path, run_dir: Path, *, n_steps: int = 200) -> None:
     """Write a run with the scalars `accuracy`, which ends at FINAL_ACCURACY, and `loss`.
 
     Args:
-        python: A Python with tensorboard.
-        run_dir: The folder of the run.
         n_steps: Points of each curve, 2 or more.
     """
     argv = [str(python), "-I", __file__, str(run_dir), str(n_steps)]

@@ -33,19 +33,7 @@ class _Attempts:
 
 
 def eventually(check: Callable[[], T], timeout_s: float, *, every_s: float = 0.1) -> T:
-    """Call `check` until what it returns is true.
-
-    Args:
-        check: Called again while it raises or returns something false.
-        timeout_s: Seconds after which no new attempt is made.
-        every_s: Seconds between two attempts.
-
-    Returns:
-        The first true value.
-
-    Raises:
-        AssertionError: If none came in time; names the last value or error.
-    """
+    """Call `check` until what it returns is true."""
     attempts = _Attempts(timeout_s)
     while True:
         try:
@@ -60,16 +48,7 @@ def eventually(check: Callable[[], T], timeout_s: float, *, every_s: float = 0.1
 
 
 def throughout(check: Callable[[], object], for_s: float, *, every_s: float = 0.5) -> None:
-    """Call `check` for a while; it has to return something true each time.
-
-    Args:
-        check: Called again and again, at the end too.
-        for_s: Seconds that it has to stay true.
-        every_s: Seconds between two calls.
-
-    Raises:
-        AssertionError: If it returned something false; names when.
-    """
+    """Call `check` for a while; it has to return something true each time."""
     began_s = time.monotonic()
     while True:
         passed_s = time.monotonic() - began_s
@@ -87,14 +66,6 @@ async def eventually_async(
 
     Args:
         check: Called and awaited again while it raises or returns something false.
-        timeout_s: Seconds after which no new attempt is made.
-        every_s: Seconds between two attempts.
-
-    Returns:
-        The first true value.
-
-    Raises:
-        AssertionError: If none came in time; names the last value or error.
     """
     attempts = _Attempts(timeout_s)
     while True:

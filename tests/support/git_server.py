@@ -20,8 +20,6 @@ class GitServer:
     """Serves one repository, `course`, with a notebook on its branch `main`.
 
     Args:
-        folder: Gets the repository and, for https, the certificate.
-        is_open: Whether it wants no password.
         has_tls: Whether it speaks https; `certificate` is its own authority.
     """
 

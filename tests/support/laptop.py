@@ -21,7 +21,6 @@ class Laptop:
     """A home folder with what the portal's program makes in it.
 
     Args:
-        address: The portal's.
         authority: Certificate of the authority that the laptop trusts; None for the system's.
     """
 

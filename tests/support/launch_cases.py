@@ -417,7 +417,6 @@ def main(names, cases):
     """Run cases one after the other, as cells of one notebook.
 
     Args:
-        names: Which ones.
         cases: Where `case_NAME` is found.
     """
     top = Path.cwd()

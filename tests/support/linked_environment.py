@@ -11,16 +11,7 @@ _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
 def link_environment(folder: Path, source: Path, *names: str) -> Path:
-    """Make an environment with links to packages of another and to all that they need.
-
-    Args:
-        folder: Of the new environment.
-        source: The environment that has the packages.
-        names: Of the packages.
-
-    Returns:
-        Its interpreter.
-    """
+    """Make an environment with links to packages of another and to all that they need."""
     base = (source / "bin/python").resolve()
     subprocess.run([base, "-m", "venv", "--without-pip", folder], check=True)
     (there,) = source.glob("lib/python3*/site-packages")

@@ -20,7 +20,6 @@ def packages_of_machine(environ: Mapping[str, str], system_config: Path = SYSTEM
 
     Args:
         environ: Environment of the program; its own setting goes first.
-        system_config: pip's file for all accounts.
 
     Source:
         https://pip.pypa.io/en/stable/topics/configuration/

@@ -185,9 +185,6 @@ def start_jupyterlab(
 
     Args:
         folder: Gets the server's home and everything else that it writes.
-        tensorboard_python: Starts TensorBoards.
-        python: That of the sessions' environment.
-        environ: Further variables.
         user_id: Who runs it; None for this process's own user.
     """
     labextensions = folder / "share" / "labextensions"

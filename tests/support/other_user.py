@@ -39,8 +39,6 @@ def read(
     Args:
         ports: On 127.0.0.1.
         user_id: None for this process's own user.
-        greeting: Sent first, which lets the other end say more.
-        is_enough: Whether the first bytes are enough.
     """
     arguments = json.dumps([ports, greeting.hex(), is_enough])
     done = subprocess.run(

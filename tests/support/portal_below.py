@@ -28,11 +28,7 @@ START_TIMEOUT_MS = 90_000
 
 
 class PortalBelow:
-    """Proxy and hub as installed, with the settings of this machine but for ports and path.
-
-    Args:
-        tables: Further tables of portal.toml.
-    """
+    """Proxy and hub as installed, with the settings of this machine but for ports and path."""
 
     def __init__(self, tables: str = "") -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="portal-below-", dir="/tmp"))
@@ -122,12 +118,7 @@ class PortalBelow:
 
 @contextmanager
 def running_portal_below(user: str, tables: str = "") -> Iterator[PortalBelow]:
-    """Yield a portal that runs; afterwards no session of the user is left, nor its storage.
-
-    Args:
-        user: Who has sessions there.
-        tables: Further tables of portal.toml.
-    """
+    """Yield a portal that runs; afterwards no session of the user is left, nor its storage."""
     portal = PortalBelow(tables)
     try:
         portal.start()

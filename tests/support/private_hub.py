@@ -96,12 +96,7 @@ def free_ports(n_ports: int) -> list[int]:
 
 
 class PrivateHub:
-    """A hub and its proxy, run as the hub's account from this checkout.
-
-    Attributes:
-        folder: Database, configuration and log.
-        address: Where REST is.
-    """
+    """A hub and its proxy, run as the hub's account from this checkout."""
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="private-hub-", dir="/tmp"))
@@ -129,9 +124,7 @@ class PrivateHub:
         """Have a hub with these settings: start it, start it again, or leave it as it is.
 
         Args:
-            wait_s: Seconds before the server of a session listens.
             exit_code: With it the server ends at once in its place.
-            traits: Settings of the spawner.
         """
         server = self.shared / f"server-{wait_s}-{exit_code}"
         text = TRIVIAL_SERVER.format(
@@ -156,12 +149,7 @@ class PrivateHub:
         eventually(lambda: requests.get(f"{self.address}/health", timeout=5).ok, timeout_s=180)
 
     def config_text(self, server: Path, traits: Mapping[str, Any]) -> str:
-        """Return the hub's configuration.
-
-        Args:
-            server: Program of a session.
-            traits: Settings of the spawner.
-        """
+        """Return the hub's configuration."""
         return CONFIG.format(
             address=ADDRESS,
             hub_port=self.hub_port,

@@ -36,7 +36,6 @@ class Registry:
 
     Attributes:
         host: "localhost:PORT".
-        certificate: That of the authority which signed its own.
     """
 
     host: str

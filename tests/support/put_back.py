@@ -25,10 +25,6 @@ def put_back(*commands: Sequence[str | Path], left_dir: Path = LEFT_DIR) -> Iter
     Args:
         commands: Programs with their arguments. They must do no harm if the block has changed
             nothing yet.
-        left_dir: Where they are written down.
-
-    Raises:
-        subprocess.CalledProcessError: One of them failed; the next run tries again.
     """
     left_dir.mkdir(mode=0o700, exist_ok=True)
     record = left_dir / f"{time.time_ns()}.json"
@@ -47,9 +43,7 @@ def kept(path: Path, *commands: Sequence[str | Path], left_dir: Path = LEFT_DIR)
     """Put a file back as it was, then run commands, at the end of the block.
 
     Args:
-        path: The file.
         commands: As in `put_back`, such as what reads the file again.
-        left_dir: Where all this is written down.
     """
     left_dir.mkdir(mode=0o700, exist_ok=True)
     copy = Path(tempfile.mkdtemp(dir=left_dir)) / path.name
@@ -82,11 +76,7 @@ def put_back_what_was_left(left_dir: Path = LEFT_DIR) -> list[str]:
 
 
 def cancel_jobs() -> list[str]:
-    """Cancel all jobs of the demo cluster, such as a session of a run that was killed.
-
-    Returns:
-        Their numbers.
-    """
+    """Cancel all jobs of the demo cluster, such as a session of a run that was killed."""
     squeue = ["squeue", "--noheader", "--format=%i"]
     jobs = subprocess.run(squeue, check=True, timeout=60, capture_output=True, text=True).stdout
     if jobs.split():

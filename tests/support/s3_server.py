@@ -83,14 +83,11 @@ class S3Server:
         users: They may do everything, or see all buckets and do what they like in that of their
             name alone.
         port: 0 for any.
-        has_own_buckets: Whether each may do only that.
         certificate: File of the certificate for localhost, and of its key; it is then asked over
             TLS, too.
 
     Attributes:
-        url: Its endpoint.
         tls_url: The one with TLS; empty without a certificate.
-        keys: Access key and secret key of each user.
     """
 
     def __init__(
@@ -124,10 +121,7 @@ class S3Server:
         """Call a method of Amazon's own client with a user's keys; return the body it answers.
 
         Args:
-            user: Whose keys.
             method: Such as "get_object".
-            body: That of a file.
-            arguments: Those of the method, as JSON has them.
         """
         access_key, secret_key = self.keys[user]
         words = [self.url, access_key, secret_key, method, json.dumps(arguments)]

@@ -25,11 +25,6 @@ def statements(
 
     No expression holds a statement, and expressions are most of a tree: to go through all of its
     nodes takes many times as long.
-
-    Args:
-        tree: Where to begin.
-        without_types: Leave out what only type checkers read.
-        without_functions: Leave out the bodies of functions inside.
     """
     waiting = [tree]
     while waiting:

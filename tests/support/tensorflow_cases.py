@@ -30,9 +30,7 @@ class TensorFlowCases:
 
     Args:
         program: Prints for each case a line of `read_outcomes`.
-        names: The cases, its arguments.
         environ: Its environment, besides what finds the code; "HOME" is needed.
-        working_dir: Where it runs.
     """
 
     def __init__(

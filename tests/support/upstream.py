@@ -29,9 +29,6 @@ def signature_of(name: str) -> str | None:
 
     Returns:
         Empty for what is no function; None if no environment has the project.
-
-    Raises:
-        LookupError: If the project has no such name any more.
     """
     parts = name.split(".")
     for n_parts in range(len(parts) - 1, 0, -1):

@@ -12,15 +12,7 @@ def make_wheel(
     """Write a wheel with one module.
 
     Args:
-        folder: Where it goes.
         name: Of the package and, if nothing else is given, of its module.
-        version: Of the package.
-        text: Content of the module.
-        module: Name of the module.
-        requires: What the package depends on.
-
-    Returns:
-        The wheel.
     """
     info = f"{name}-{version}.dist-info"
     metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"

@@ -80,9 +80,6 @@ def case_refuse(place: Path) -> dict[str, object]:
 
     Args:
         place: An empty folder.
-
-    Returns:
-        What was said, by what was asked.
     """
     jpegs = make_images(place)
     (jpegs / "cat" / "text.jpg").write_text("no image")

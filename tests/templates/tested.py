@@ -27,11 +27,6 @@ def note(
     """Note that a template was run.
 
     Args:
-        name: Path below the templates folder.
-        notebook: The executed notebook, which names its kernel.
-        environments: Folder with the environment of that kernel.
-        seconds: How long its cells took.
-        figures: What it handed out.
         load_before: Mean number of processes that ran in the minute before it.
     """
     kernel = notebook["metadata"]["kernelspec"]["name"]

@@ -63,13 +63,7 @@ OWN_PAGE = """\
 
 
 class OwnHub:
-    """One hub of the machine's.
-
-    Args:
-        machine: With the cluster.
-        folder: Configuration, database, and the virtual environment below it.
-        values: What stands here for what the page writes.
-    """
+    """One hub of the machine's."""
 
     def __init__(self, machine: Machine, folder: str, values: Mapping[str, str]) -> None:
         self.machine = machine

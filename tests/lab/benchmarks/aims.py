@@ -85,7 +85,6 @@ def aims_of(name: str, figures: Mapping[str, float]) -> dict[str, Aim]:
     """Return the aim of each figure that has one.
 
     Args:
-        name: Of the benchmark.
         figures: What was measured. The aim of two ranks depends on what two trainings by
             themselves reach, which slow each other down on a shared machine.
     """

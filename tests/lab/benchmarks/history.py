@@ -19,9 +19,7 @@ class Entry:
         date: Day of the run, ISO 8601.
         commit: What was measured; for runs before the history began, the commit of the report.
         is_dirty: Whether the checkout had changes that are in no commit.
-        cpu: Model of the processor.
         benchmark: Name of the report, such as "training".
-        figure: Name of the figure in it.
         median: Median of the rounds; without rounds the one value.
         least: Least of the rounds; None if the spread was not recorded.
         most: Most of them; None as `least`.
@@ -44,7 +42,6 @@ def entries_of(name: str, report: Mapping[str, Any]) -> list[Entry]:
     """Return the lines that a report adds to the history.
 
     Args:
-        name: Name of the report.
         report: Its content: `machine`, `date`, `figures` and, where there were rounds, `spread`.
     """
     machine = report["machine"]
@@ -91,9 +88,6 @@ class Run:
 
 def runs_by_benchmark(entries: Iterable[Entry]) -> dict[str, list[Run]]:
     """Group the lines of the history.
-
-    Args:
-        entries: In the order of the file.
 
     Returns:
         By benchmark, in the order of the alphabet, its runs, the oldest first.

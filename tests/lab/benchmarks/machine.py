@@ -32,12 +32,8 @@ class Machine:
     Args:
         commit: Hash of the commit; empty without git.
         is_dirty: Whether the checkout has changes that are in no commit, figures left out.
-        cpu: Model of the processor.
         n_cores: Cores that the benchmark may use, threads of a core counted each.
         threads_per_core: 1 or more.
-        flags: Those of NOTEWORTHY_FLAGS that the processor has.
-        memory_gib: Memory.
-        system: Name and release of the distribution.
     """
 
     commit: str
@@ -60,11 +56,7 @@ class Machine:
 
 
 def read_machine() -> Machine:
-    """Describe this machine and checkout.
-
-    Returns:
-        The description, without the machine's name.
-    """
+    """Describe this machine and checkout."""
     cpuinfo = Path("/proc/cpuinfo").read_text()
     model, siblings, cores, flags = (
         _first(cpuinfo, key) for key in ("model name", "siblings", "cpu cores", "flags")
@@ -87,11 +79,7 @@ def expect_quiet(look_s: float = LOOK_S, patience_s: float = PATIENCE_S) -> None
     """Wait until the processor is idle before a benchmark begins.
 
     Args:
-        look_s: How long one look takes, seconds.
         patience_s: How long to look again and again, seconds; 0 looks once.
-
-    Raises:
-        BusyError: If other programs still use more than a tenth of it.
     """
     deadline = time.monotonic() + patience_s
     share = read_busy_share(look_s)
@@ -105,11 +93,7 @@ def expect_quiet(look_s: float = LOOK_S, patience_s: float = PATIENCE_S) -> None
 
 
 def read_busy_share(look_s: float = LOOK_S) -> float:
-    """Return the share of all cores that programs use, 0 to 1.
-
-    Args:
-        look_s: How long to look, seconds.
-    """
+    """Return the share of all cores that programs use, 0 to 1."""
     before = read_times(Path("/proc/stat").read_text())
     time.sleep(look_s)
     busy, total = (
@@ -121,9 +105,6 @@ def read_busy_share(look_s: float = LOOK_S) -> float:
 
 def read_times(stat: str) -> tuple[int, int]:
     """Read how busy the processor has been since the machine started.
-
-    Args:
-        stat: Text of /proc/stat.
 
     Returns:
         Ticks of work and ticks in all, over all cores.

@@ -23,11 +23,7 @@ def rows_of(printed: str) -> list[dict[str, Any]]:
 
 
 def measurements(printed: str) -> list[dict[str, Any]]:
-    """Return the measurements of a program that has ended.
-
-    Raises:
-        ProgramError: If it did not end well, or has none.
-    """
+    """Return the measurements of a program that has ended."""
     lines = printed.splitlines()
     ends = [line for line in lines if line.startswith(END)]
     end = ends[-1] if ends else "killed before its end"

@@ -22,13 +22,7 @@ LEAST_ROUNDS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """What a figure was in its rounds; the figure itself is their median.
-
-    Attributes:
-        least: Least of them.
-        most: Most of them.
-        rounds: How many there were.
-    """
+    """What a figure was in its rounds; the figure itself is their median."""
 
     least: float
     most: float
@@ -36,25 +30,14 @@ class Spread:
 
 
 def spread_of(values: Sequence[float], n_digits: int = 3) -> Spread:
-    """Return the spread of a figure.
-
-    Args:
-        values: One for each round.
-        n_digits: Digits behind the decimal point.
-    """
+    """Return the spread of a figure."""
     least, most = round(min(values), n_digits), round(max(values), n_digits)
     return Spread(least=least, most=most, rounds=len(values))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """One table of the report.
-
-    Attributes:
-        title: What it shows.
-        columns: Heads of its columns.
-        rows: Its cells.
-    """
+    """One table of the report."""
 
     title: str
     columns: Sequence[str]
@@ -76,17 +59,8 @@ def write_report(
 
     Args:
         name: Name of the benchmark; `tests/run bench -- -k NAME` runs it.
-        title: Its title.
-        figures: What was measured, with units in the names.
-        words: What each figure is.
-        spread: For figures that are the median of several rounds.
         rounds: Rounds of the comparison; None if each figure says its own. With fewer than
             LEAST_ROUNDS the report goes to tests/output/benchmarks, and not into the history.
-        tables: More detail.
-        notes: What a reader has to know.
-
-    Returns:
-        The file.
     """
     is_rehearsal = rounds is not None and rounds < LEAST_ROUNDS
     folder = REHEARSALS_DIR if is_rehearsal else RESULTS_DIR

@@ -11,12 +11,7 @@ from tests.lab.benchmarks.report import Spread, spread_of
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """One figure, measured several times.
-
-    Attributes:
-        values: One or more.
-        n_digits: Digits behind the decimal point that mean something.
-    """
+    """One figure, measured several times."""
 
     values: Sequence[float]
     n_digits: int = 1

@@ -32,15 +32,6 @@ def measure_in_session(
     Args:
         program: Prints "FOUND " and a line of JSON for each measurement.
         *words: Its arguments.
-        environment: Name of the environment whose Python runs it.
-        beside: Modules that it imports.
-        timeout_s: After which it is ended as one that hangs.
-
-    Returns:
-        The measurements, in their order.
-
-    Raises:
-        ProgramError: If it fails: with what it printed.
     """
     session = SlurmSession("ada")
     try:

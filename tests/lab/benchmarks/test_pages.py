@@ -62,9 +62,7 @@ class Case:
     """One page of one hub.
 
     Attributes:
-        name: In the figures and the table.
         page: "spawn" for the form, or "home".
-        has_burst: Whether its users also ask all at once.
     """
 
     name: str
@@ -146,11 +144,7 @@ def measure(cases: list[Case], n_rounds: int) -> Found:
 
 
 class Trickle:
-    """Asks a hub for the form all the time, so that none of its answers may rest for long.
-
-    Args:
-        hub: Counts the Slurm commands meanwhile.
-    """
+    """Asks a hub for the form all the time, so that none of its answers may rest for long."""
 
     def __init__(self, hub: RunningHub) -> None:
         self._hub = hub

@@ -20,12 +20,7 @@ STORAGE_DRIVERS = ("overlay", "vfs")
 
 @dataclass(frozen=True, kw_only=True)
 class Podman:
-    """The program, and where it keeps everything.
-
-    Args:
-        folder: Images and containers.
-        storage_driver: How layers are put together.
-    """
+    """The program, and where it keeps everything."""
 
     folder: Path
     storage_driver: str

@@ -23,16 +23,7 @@ STATE_DISK_MIB = 64
 
 
 def main(n_running: int, n_waiting: int, n_users: int) -> int:
-    """Bring it up.
-
-    Args:
-        n_running: Nodes of four simulated GPUs of the first partition.
-        n_waiting: Nodes of the second partition.
-        n_users: Users beside the demo's.
-
-    Returns:
-        Exit status of deploy/up.
-    """
+    """Bring it up."""
     added = (
         users.User(name=user_name(number), user_id=FIRST_USER_ID + number)
         for number in range(n_users)
@@ -70,12 +61,8 @@ def with_second_partition(conf: str, n_running: int, n_waiting: int) -> str:
     """Give the last nodes to a partition of their own.
 
     Args:
-        conf: Text of slurm.conf.
         n_running: Nodes of the first partition, at least 1.
         n_waiting: Nodes of the second one, at least 1.
-
-    Returns:
-        The text with both partitions.
     """
     (line,) = (li for li in conf.splitlines() if li.startswith(f"PartitionName={RUNNING} "))
     first = line.replace("Nodes=ALL", f"Nodes=node[01-{n_running:02}]")

@@ -26,16 +26,7 @@ STOP_TIMEOUT_S = 90
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What the portal occupies.
-
-    Args:
-        hub_mib: Resident memory of the hub.
-        hub_descriptors: Its open files and connections.
-        proxy_mib: Resident memory of the proxy.
-        proxy_descriptors: Its open files and connections.
-        rows: Rows of all tables of the hub's database.
-        files: Files in the folder of the hub's state.
-    """
+    """What the portal occupies."""
 
     hub_mib: int
     hub_descriptors: int
@@ -89,16 +80,7 @@ def n_rows(database: Path) -> int:
 
 
 def churn(members: Sequence[Member], duration_s: float, chance: random.Random) -> int:
-    """Let users start and stop at random.
-
-    Args:
-        members: Users without a session.
-        duration_s: How long new starts begin, seconds.
-        chance: Where each user's own moments come from.
-
-    Returns:
-        How many starts there were.
-    """
+    """Let users start and stop at random."""
     seeds = [chance.random() for _ in members]
     end_s = time.monotonic() + duration_s
     with ThreadPoolExecutor(len(members)) as pool:

@@ -18,8 +18,6 @@ class Fault:
     """A fault.
 
     Args:
-        name: Its id for pytest's -k.
-        what: What happens, for the table of results.
         strike: Breaks something when it is entered, and heals it when it is left.
         says: What the portal's first page says to those whose session it ends; they are in
             `Stage.victims`. Empty if it may end nobody's session.
@@ -27,7 +25,6 @@ class Fault:
             HTTP 500 as for every such job. Empty if it may end none of them.
         may_refuse: Whether starts may be refused in the meantime, with a sentence.
         may_be_silent: Whether nothing answers in the meantime, as without the proxy.
-        may_lose_queued: Whether those who wait may have to ask again.
     """
 
     name: str
@@ -41,11 +38,7 @@ class Fault:
 
 
 def let_pass(duration_s: float) -> None:
-    """Let the fault last.
-
-    Args:
-        duration_s: Seconds.
-    """
+    """Let the fault last."""
     threading.Event().wait(duration_s)
 
 

@@ -33,8 +33,6 @@ def wait_until_well(stage: Stage, fault: Fault, record: Record) -> None:
 
     Args:
         stage: After the fault is healed, with the starts of the starters answered.
-        fault: What it may have cost.
-        record: Keeps what was wrong last.
     """
 
     def is_well() -> bool:
@@ -52,7 +50,6 @@ def wrongs(stage: Stage, fault: Fault) -> list[str]:
 
     Args:
         stage: After the fault is healed, with the starts of the starters answered.
-        fault: What it may have cost.
     """
     try:
         health = requests.get(f"{ADDRESS}/hub/health", timeout=10)
@@ -136,7 +133,6 @@ def n_gpus(text: str, key: str, state: str = "") -> int:
     """Add up GPUs in what scontrol shows.
 
     Args:
-        text: One line for each node or job.
         key: Name of the field that holds such as "cpu=8,gres/gpu=1".
         state: Of these jobs only; empty for every line.
     """
@@ -147,12 +143,7 @@ def n_gpus(text: str, key: str, state: str = "") -> int:
 
 
 def lies(starters: Sequence[Member], fault: Fault) -> list[str]:
-    """Return what users were told that is not true or says nothing.
-
-    Args:
-        starters: After their starts were answered.
-        fault: What may be answered in the meantime.
-    """
+    """Return what users were told that is not true or says nothing."""
     told = [(member.name, member.answer) for member in starters]
     return [
         f"{name} was told {answer.status} {answer.text}"
@@ -173,12 +164,7 @@ def _is_honest(answer: Answer, fault: Fault) -> bool:
 
 
 def untold(stage: Stage, fault: Fault) -> Iterator[str]:
-    """Yield who is not told why his session ended, or that his start failed.
-
-    Args:
-        stage: With the victims of the fault.
-        fault: What has to be said to them.
-    """
+    """Yield who is not told why his session ended, or that his start failed."""
     for member in stage.members:
         if member.name in stage.victims and fault.says.lower() not in member.home().lower():
             yield f"{member.name} is not told '{fault.says}'"

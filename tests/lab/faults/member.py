@@ -26,7 +26,6 @@ class Answer:
 
     Args:
         status: HTTP status; 0 if nothing answered.
-        text: Message, or what failed below HTTP.
     """
 
     status: int
@@ -121,9 +120,7 @@ class Member:
         """Run a cell and return what it shows.
 
         Args:
-            code: The cell.
             kernel: Id of a kernel; empty for the one that keeps the variable.
-            timeout_s: Seconds until it is given up.
         """
         return asyncio.run(self._run_cell(code, kernel or self._kernel, timeout_s))
 

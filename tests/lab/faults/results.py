@@ -38,16 +38,9 @@ class Record:
     """What came of one fault.
 
     Attributes:
-        fault: Its id.
-        n_each: Sessions that ran, started and waited, each.
-        what: The fault in words.
         well_after_s: From the end of the fault until all was well again, seconds; None if never.
         slowest_s: The longest that the hub let a program wait, seconds.
-        n_refused: Starts that had to be asked for again.
-        n_ended: Sessions that the fault ended by its nature.
         wrongs: What was not as it must be at the end.
-        is_over: Whether everybody could start again.
-        load: Load of the machine at the end.
         sessions: What ran, if it was anything else.
     """
 
@@ -101,12 +94,7 @@ def read(path: Path) -> list[Record]:
 def merged(
     rows: Sequence[Sequence[Any]], records: Sequence[Record]
 ) -> list[Sequence[str | int | float]]:
-    """Return the table with new lines in the place of older ones of the same fault.
-
-    Args:
-        rows: Lines of the table so far.
-        records: What was tried now.
-    """
+    """Return the table with new lines in the place of older ones of the same fault."""
     # Older rows lack the load, which comes before the last column.
     full = (row if len(row) == len(COLUMNS) else [*row[:-1], "", row[-1]] for row in rows)
     table: dict[str, Sequence[str | int | float]] = {row[0]: row for row in full}
@@ -115,12 +103,7 @@ def merged(
 
 
 def write_report(records: Sequence[Record], seed: int) -> None:
-    """Write docs/benchmarks/faults.json; what was not tried now stays as it is.
-
-    Args:
-        records: What was tried now.
-        seed: Where the random moments came from.
-    """
+    """Write docs/benchmarks/faults.json; what was not tried now stays as it is."""
     kept = json.loads(REPORT.read_text())["tables"][0]["rows"] if REPORT.exists() else []
     rows = merged(kept, records)
     seconds = [float(row[3]) for row in rows if row[3] != "never"]

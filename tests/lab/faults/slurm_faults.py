@@ -94,11 +94,7 @@ def cancel(stage: Stage) -> Iterator[None]:
 
 
 def preempted(mode: str) -> Strike:
-    """Return what takes a node for a job that may preempt sessions, which end by it.
-
-    Args:
-        mode: Slurm's PreemptMode.
-    """
+    """Return what takes a node for a job that may preempt sessions, which end by it."""
 
     @contextmanager
     def strike(stage: Stage) -> Iterator[None]:
@@ -131,13 +127,7 @@ def n_cores(node: str) -> int:
 
 @contextmanager
 def urgent_job(mode: str, node: str, *options: str) -> Iterator[None]:
-    """Start a job that preempts those of a node, and end it.
-
-    Args:
-        mode: Slurm's PreemptMode.
-        node: Name of the node.
-        options: What the job asks for, as sbatch's options.
-    """
+    """Start a job that preempts those of a node, and end it."""
     path = SLURM_DIR / "slurm.conf"
     text = path.read_text()
     parts.stop("slurmctld")
@@ -159,11 +149,6 @@ def urgent_job(mode: str, node: str, *options: str) -> Iterator[None]:
 
 def with_urgent_partition(conf: str, node: str, mode: str) -> str:
     """Add a partition whose jobs preempt those of the others.
-
-    Args:
-        conf: Text of slurm.conf.
-        node: Name of its one node.
-        mode: Slurm's PreemptMode.
 
     Source:
         slurm.conf(5), Slurm 22.05: PreemptType, PreemptMode, PriorityTier.

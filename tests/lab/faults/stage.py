@@ -20,15 +20,7 @@ BLOCKER = "blocker"
 
 
 class Stage:
-    """The users of one campaign, and what they are at.
-
-    Attributes:
-        holders: Their sessions run, and their kernels keep a variable.
-        starters: Each asks for a session around every fault.
-        queued: Each waits for a node that is full.
-        victims: Names of those whose session the present fault ends.
-        random: Where moments come from.
-    """
+    """The users of one campaign, and what they are at."""
 
     def __init__(self, n_of_each: int, names: list[str], seed: int) -> None:
         with ThreadPoolExecutor(4) as pool:

@@ -102,10 +102,7 @@ class TrainingFault:
     """A fault of a training.
 
     Args:
-        name: Its id for pytest's -k.
-        what: What happens, for the table of results.
         strike: Breaks something when it is entered, and heals it when it is left.
-        says: What the cell says in the end.
     """
 
     name: str

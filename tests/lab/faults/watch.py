@@ -24,7 +24,6 @@ class Seen:
 
     Attributes:
         statuses: How often each HTTP status came; 0 stands for no answer.
-        slowest_s: The longest wait for an answer, seconds.
     """
 
     statuses: Counter[int] = field(default_factory=Counter)

@@ -34,12 +34,7 @@ access to * by users read by anonymous auth by * none
 
 
 def entries(password_hash: str, reader_hash: str) -> str:
-    """Return the tree: accounts without inetOrgPerson, lists of full names beside UNIX groups.
-
-    Args:
-        password_hash: What the directory keeps of the users' password.
-        reader_hash: The same of the account with which nslcd reads.
-    """
+    """Return the tree: accounts without inetOrgPerson, lists of full names beside UNIX groups."""
     admitted = "\n".join(f"member: {dn_of(user)}" for user in USERS if user.is_admitted)
     members = "\n".join(f"memberUid: {user.name}" for user in USERS)
     tree = f"""\

@@ -38,10 +38,7 @@ class Step:
     """One block of the guide.
 
     Args:
-        section: The heading above it.
-        language: sh, toml or nginx.
         path: File to be edited; empty for commands.
-        text: What is in the block.
     """
 
     section: str
@@ -62,12 +59,7 @@ def read_guide() -> str:
 
 
 def steps_of(guide: str, values: Mapping[str, str]) -> list[Step]:
-    """Return the blocks in their order, with a site's values in place of the guide's.
-
-    Args:
-        guide: Text of the guide.
-        values: What stands here for what the guide writes.
-    """
+    """Return the blocks in their order, with a site's values in place of the guide's."""
     return [
         Step(
             section=re.findall(r"^#+ (.*)$", guide[: match.start()], re.MULTILINE)[-1],

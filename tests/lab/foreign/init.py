@@ -46,7 +46,6 @@ def main(folder: Path, disk: Path, checkout: Path, files: Path | None = None) ->
 
     Args:
         folder: An empty folder, used as long as this process lives.
-        disk: Another one, for what is large.
         checkout: The sources, visible in the machine at the same place.
         files: Root of another system; None for a layer over this machine's.
     """

@@ -85,12 +85,8 @@ class Machine:
         """Run a program in the machine as root, as a login there would.
 
         Args:
-            argv: Program and arguments.
             has_registries: Let it reach the package registries: it then has the network of the
                 machine around, and not the cluster's.
-            is_checked: Raise where it fails, with what it said.
-            stdin: What it reads.
-            timeout_s: Longest time, seconds.
         """
         done = subprocess.run(
             self.words(*argv, has_registries=has_registries),

@@ -13,11 +13,7 @@ NAME_SERVICE_DIR = "/run/nslcd"
 
 
 def main(name: str) -> None:
-    """Give the node a name, /proc, /tmp and /run of its own, and start slurmd.
-
-    Args:
-        name: Its name in slurm.conf.
-    """
+    """Give the node a name, /proc, /tmp and /run of its own, and start slurmd."""
     socket.sethostname(name)
     kept = os.open(NAME_SERVICE_DIR, os.O_PATH)
     mount("-t", "proc", "proc", "/proc")

@@ -36,8 +36,6 @@ def seed(machine: Machine, shared: str, *, has_frameworks: bool) -> bool:
 
     Args:
         machine: The foreign machine, before its nodes start: they would not see it.
-        shared: Folder of all versions of the sessions' environments there.
-        has_frameworks: Whether TensorFlow, PyTorch and Horovod will be installed.
 
     Returns:
         Whether all was current; if not, nothing is done and the installer builds it.
@@ -62,12 +60,7 @@ def make_room(machine: Machine) -> None:
 
 
 def add_own_environment(machine: Machine, path: str) -> None:
-    """Make an environment that the site has beside the portal: TensorFlow with ipykernel.
-
-    Args:
-        machine: The foreign machine, before its nodes start.
-        path: Its folder, which the nodes see.
-    """
+    """Make an environment that the site has beside the portal: TensorFlow with ipykernel."""
     add_layer(machine, str(BUILT / "environments/tensorflow"), path)
     # Nobody has them unasked.
     uninstall = ("-m", "pip", "uninstall", "-q", "-y", "data_scientist_portal", "horovod")
@@ -91,13 +84,7 @@ def _seed_prefix(machine: Machine, plan: Plan, prefix: str, targets: Sequence[st
 
 
 def add_layer(machine: Machine, below: str, path: str) -> None:
-    """Show a folder at another path, where it can be changed.
-
-    Args:
-        machine: The foreign machine.
-        below: The folder, which stays as it is.
-        path: Where it is shown.
-    """
+    """Show a folder at another path, where it can be changed."""
     name = path.strip("/").replace("/", "-")
     upper, work = f"{LAYERS}/{name}/upper", f"{LAYERS}/{name}/work"
     machine.run("mkdir", "-p", upper, work, path)
@@ -115,13 +102,7 @@ def take_layers_away(machine: Machine, folder: str) -> None:
 
 
 def move_paths(folder: Path, old: str, new: str) -> None:
-    """Let the programs of an environment name their new place; the installer describes its kernels.
-
-    Args:
-        folder: The environment, or a folder of node or proxy.
-        old: Prefix that its programs name.
-        new: Prefix that they shall name.
-    """
+    """Let the programs of an environment name their new place; its kernels are described again."""
     shutil.rmtree(folder / "share/jupyter/kernels", ignore_errors=True)
     for path in (*folder.glob("bin/*"), folder / "pyvenv.cfg"):
         if path.is_symlink() and str(path.readlink()).startswith(f"{old}/"):

@@ -49,13 +49,7 @@ NOT_LOOKED_AT = ("/var/cache", "/var/tmp")
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """A command of the guide, and how long it took.
-
-    Args:
-        section: The guide's heading.
-        what: The command.
-        took_s: Wall-clock time, seconds.
-    """
+    """A command of the guide, and how long it took."""
 
     section: str
     what: str
@@ -115,7 +109,6 @@ def installed_site(*options: str, is_fresh: bool = False) -> Iterator[Site]:
     """Install the portal by the guide, from its first command to a hub that answers by TLS.
 
     Args:
-        options: Further options of the installer.
         is_fresh: Build all environments from the registries, though this machine has them.
     """
     machine = Machine()

@@ -6,11 +6,7 @@ import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add --fresh.
-
-    Args:
-        parser: Pytest's.
-    """
+    """Add --fresh."""
     parser.addoption(
         "--fresh",
         action="store_true",

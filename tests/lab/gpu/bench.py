@@ -23,14 +23,8 @@ class Sizes:
     """How large everything is.
 
     Attributes:
-        n_rounds: Rounds of each figure.
         round_s: Length of a round, at least one step, in seconds.
-        width: Share of each network's channels.
         batch: Images of a batch; None for each network's own.
-        matrix: Rows and columns of a matrix of the products.
-        copy_mib: Memory that is copied at a time.
-        n_jpegs: Images of the input pipelines.
-        epoch_s: How long each input pipeline is watched.
         load_s: How long the GPU is kept busy while it is read.
     """
 
@@ -76,10 +70,7 @@ class Bench:
 
     Attributes:
         device: "cuda", or "cpu" to try the suite itself.
-        sizes: How large everything is.
         folder: An empty folder.
-        found: Where it leaves what it finds.
-        ends_s: When its time is over, on the monotonic clock.
     """
 
     device: str
@@ -118,9 +109,6 @@ class Bench:
         """Return the seconds of a step, one number for each round.
 
         The first two steps, in which libraries choose their kernels, are not counted.
-
-        Raises:
-            OutOfTimeError: If one round would outlast the part's time.
         """
         round_s = self.sizes.round_s if round_s is None else round_s
         self.slurm_time_s(step)

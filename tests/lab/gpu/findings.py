@@ -20,8 +20,6 @@ class Figure:
 
     Attributes:
         name: With its unit, such as "resnet50_bf16_images_per_s".
-        label: Exactly what was timed.
-        values: One for each round.
     """
 
     name: str
@@ -35,13 +33,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """Something that must hold.
-
-    Attributes:
-        sentence: What must hold.
-        passed: Whether it does.
-        detail: What was seen.
-    """
+    """Something that must hold."""
 
     sentence: str
     passed: bool
@@ -66,9 +58,6 @@ class Findings:
     """All that was found.
 
     Attributes:
-        figures: What was measured.
-        checks: What was checked.
-        untried: What was not.
         facts: What the card and its programs say about themselves, by name.
     """
 

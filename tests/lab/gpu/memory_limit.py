@@ -10,12 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryBus:
-    """The memory of a card.
-
-    Attributes:
-        clock_mhz: Its highest clock.
-        n_bits: Width of its bus.
-    """
+    """The memory of a card."""
 
     clock_mhz: int
     n_bits: int

@@ -27,14 +27,8 @@ class Network:
     """A network and how it is fed.
 
     Attributes:
-        name: Of the figures.
-        title: For people.
-        make: Builds it with a share of its channels.
-        n_parameters: At full width, as published.
         side: Pixels of an image's side; tokens of a text.
-        tiny_side: The same, to try the suite.
         batch: Images, or texts, of a batch in FP32; twice as many in half precision.
-        unit: What is counted.
     """
 
     name: str

@@ -74,14 +74,7 @@ def n_parameters(network: Network) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """A network with a batch of synthetic data on the device.
-
-    Attributes:
-        network: Which.
-        precision: How it is computed.
-        batch: Images or texts at a time.
-        side: Pixels or tokens of each.
-    """
+    """A network with a batch of synthetic data on the device."""
 
     network: Network
     precision: Precision

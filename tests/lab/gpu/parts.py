@@ -36,10 +36,7 @@ class Part:
     """One part.
 
     Attributes:
-        name: On the command line.
-        title: What it does.
         share: Of the whole time, beside the shares of the others.
-        run: Runs it.
     """
 
     name: str

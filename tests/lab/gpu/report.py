@@ -25,13 +25,7 @@ _FORMATS = ("fp32", "tf32", "fp16", "bf16")
 
 
 def report_of(found: Findings, *, took_s: float, commit: str = "") -> dict[str, Any]:
-    """Return the report, as docs/make_benchmarks.py reads it.
-
-    Args:
-        found: What the parts found on a GPU.
-        took_s: Time of all parts.
-        commit: Of the checkout, where git does not say it.
-    """
+    """Return the report, as docs/make_benchmarks.py reads it."""
     machine = read_machine()
     if commit and not machine.commit:
         machine = replace(machine, commit=commit)

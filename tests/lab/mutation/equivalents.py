@@ -16,7 +16,6 @@ class Change:
 
     Args:
         function: Such as "joined" or "Limits.problem".
-        before: The lines that differ, without indentation, joined by spaces.
         after: The same of the mutant; empty for lines that are gone.
     """
 
@@ -31,8 +30,6 @@ class Equivalent:
 
     Args:
         module: Its path, such as "spawner/options/limits.py".
-        change: The change.
-        reason: Why nobody can notice it.
     """
 
     module: str
@@ -41,12 +38,7 @@ class Equivalent:
 
 
 def read_equivalents(text: str) -> tuple[Equivalent, ...]:
-    """Read the file of equivalents.
-
-    Raises:
-        KeyError: If an entry lacks one of its words.
-        tomllib.TOMLDecodeError: If it is not TOML.
-    """
+    """Read the file of equivalents."""
     return tuple(
         Equivalent(
             module,

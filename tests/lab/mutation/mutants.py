@@ -69,8 +69,6 @@ class Mutant:
 
     Args:
         name: mutmut's name, which `mutmut show` takes.
-        change: What was changed.
-        outcome: How it ended.
     """
 
     name: str
@@ -123,10 +121,6 @@ def run_mutants(
 
     Returns:
         All mutants, those that the sample leaves out as not run.
-
-    Raises:
-        MutationError: If mutmut fails, for instance since a test fails without a mutant, or if the
-            environment of the module is missing.
     """
     if module.environment and not Plan().environment(module.environment).is_dir():
         raise MutationError(

@@ -11,15 +11,7 @@ from tests.lab.mutation.mutants import Mutant, Outcome
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """Counts of the mutants of one module, or of several.
-
-    Args:
-        n_killed: A test failed.
-        n_timed_out: The tests did not end.
-        n_survived: All tests passed.
-        n_no_tests: In a function that no test calls.
-        n_equivalent: Survived, and listed as what nobody can notice.
-    """
+    """Counts of the mutants of one module, or of several."""
 
     n_killed: int = 0
     n_timed_out: int = 0

@@ -57,7 +57,6 @@ class FileServer:
     """A running server.
 
     Attributes:
-        folder: The disk and the log of the guest.
         mounts: Where it is shown: what enters a machine, the mount point, the process.
     """
 
@@ -65,11 +64,7 @@ class FileServer:
     mounts: list[tuple[list[str], Path, subprocess.Popen[bytes]]] = field(default_factory=list)
 
     def order(self, *argv: str) -> str:
-        """Run a program in the guest.
-
-        Raises:
-            RuntimeError: If it fails, with what it said.
-        """
+        """Run a program in the guest."""
         with Client(ORDERS) as connection:
             connection.send(argv)
             if not connection.poll(ORDER_TIMEOUT_S):

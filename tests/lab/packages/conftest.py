@@ -20,11 +20,7 @@ class Releases:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add --released.
-
-    Args:
-        parser: Pytest's.
-    """
+    """Add --released."""
     parser.addoption(
         "--released",
         type=Path,

@@ -27,13 +27,7 @@ class InstalledRelease(InstalledHub):
             config.write(MAY_OPEN_SESSIONS)
 
     def install_release(self, files: ReleaseFiles, portal: str, library: str) -> None:
-        """Install a release beside the others; the first one is in use.
-
-        Args:
-            files: Its files.
-            portal: Pattern of the file with hub and notebook server.
-            library: Pattern of the file with what users import.
-        """
+        """Install a release beside the others; the first one is in use."""
         package = f"data_scientist_portal[{{}}] @ file://{files.file(portal)}"
         hub = self.prefix / files.version / "environments/hub"
         make_environment(hub, [package.format("hub")])

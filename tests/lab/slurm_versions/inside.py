@@ -76,11 +76,7 @@ ACCOUNTING = (
 
 
 def main() -> int:
-    """Start everything and run the tests.
-
-    Returns:
-        The exit status of pytest.
-    """
+    """Start everything and run the tests."""
     run(["hostname", HOST])
     run(["ip", "link", "set", "lo", "up"])
     run(["ip", "address", "add", f"{ADDRESS}/32", "dev", "lo"])

@@ -12,9 +12,6 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 def routes_of(router: Any) -> list[dict[str, Any]]:
     """Return the routes of an application's router.
 
-    Args:
-        router: The router, with others inside.
-
     Returns:
         For each its `pattern`, its `handler` by full name and the `methods` that it defines.
     """

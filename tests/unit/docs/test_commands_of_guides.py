@@ -40,8 +40,6 @@ class RunBy:
     """Commands that a test runs with values of its own.
 
     Attributes:
-        pattern: Matches the whole command without its comment.
-        file: The test, or what it starts the command with.
         word: What of the command can be read in that file.
     """
 

@@ -96,15 +96,7 @@ allow_all = true
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningHub:
-    """One hub with its users logged in.
-
-    Attributes:
-        url: The hub's own address, not that of its proxy.
-        pid: Of the hub.
-        cookies: One text for each user.
-        slurm: What it has in place of Slurm.
-        log_path: Its log.
-    """
+    """One hub with its users logged in."""
 
     url: str
     pid: int
@@ -115,13 +107,7 @@ class RunningHub:
 
 @contextmanager
 def running_hub(config: str, *, python: Path, n_nodes: int) -> Iterator[RunningHub]:
-    """Run a hub in a folder of its own and log its users in.
-
-    Args:
-        config: One of the configurations above.
-        python: Of an environment with what the configuration imports.
-        n_nodes: Nodes of its cluster.
-    """
+    """Run a hub in a folder of its own and log its users in."""
     with tempfile.TemporaryDirectory(prefix="pages-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         slurm = SlurmStandIn(folder, n_nodes=n_nodes, n_users=N_USERS)

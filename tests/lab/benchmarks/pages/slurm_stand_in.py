@@ -36,7 +36,6 @@ class SlurmStandIn:
     Args:
         folder: Where everything is; the commands are in its folder "bin".
         n_nodes: Nodes of the one partition, with 4 GPUs each.
-        n_users: Users of the one account.
     """
 
     def __init__(self, folder: Path, *, n_nodes: int, n_users: int) -> None:

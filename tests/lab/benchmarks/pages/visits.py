@@ -25,12 +25,8 @@ def visit(hub: RunningHub, page: str, at_s: Sequence[float]) -> list[float]:
     """Have each user ask for a page at their moment, however long the others still wait.
 
     Args:
-        hub: Whose users.
         page: "spawn" for the form, or "home".
         at_s: A moment for each user, in seconds from now; with fewer the other users do not ask.
-
-    Returns:
-        Milliseconds from each moment to the whole answer.
     """
     return asyncio.run(_visit(hub, page, at_s))
 

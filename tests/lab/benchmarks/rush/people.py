@@ -46,14 +46,7 @@ class Person:
 
 @contextlib.contextmanager
 def people(n_people: int) -> Iterator[list[Person]]:
-    """Make users whom the portal and Slurm know, and remove them at the end.
-
-    Args:
-        n_people: How many.
-
-    Yields:
-        The users.
-    """
+    """Make users whom the portal and Slurm know, and remove them at the end."""
     password = secrets.token_urlsafe(12)
     names = [f"rush{number:03}" for number in range(n_people)]
     _remove(names)

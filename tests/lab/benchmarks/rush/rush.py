@@ -41,7 +41,6 @@ class Rush:
 
     Attributes:
         name: Before the figures; empty for those that are named first.
-        within_s: Seconds from the first to the last.
     """
 
     name: str
@@ -84,13 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One rush at one hub.
-
-    Attributes:
-        rush: Which of RUSHES.
-        visits: What each user met.
-        health_s: Seconds of each request for the hub's health meanwhile.
-    """
+    """One rush at one hub."""
 
     rush: Rush
     visits: Sequence[Visit]

@@ -21,7 +21,6 @@ class Visit:
     """What one user met.
 
     Attributes:
-        took_s: Seconds of each step, by its name.
         places: What the page of the start said about the place in line.
         error: What went wrong; empty if nothing did.
     """
@@ -47,11 +46,7 @@ class Browser:
     async def send(
         self, method: str, path: str, *, form: dict[str, str] | None = None, **options: object
     ) -> HTTPResponse:
-        """Send a request and keep the cookies of the answer.
-
-        Raises:
-            RuntimeError: If the answer is an error.
-        """
+        """Send a request and keep the cookies of the answer."""
         headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in self._cookies.items())}
         if method == "DELETE":
             headers["X-XSRFToken"] = self.xsrf
@@ -80,17 +75,7 @@ class Browser:
 async def visit(
     person: Person, client: AsyncHTTPClient, options: dict[str, str], address: str
 ) -> Visit:
-    """Log in, look at the form, start a session, wait until it is ready and stop it.
-
-    Args:
-        person: Who.
-        client: Sends the requests of all users.
-        options: Fields of the form.
-        address: Where the hub's proxy is.
-
-    Returns:
-        What the user met.
-    """
+    """Log in, look at the form, start a session, wait until it is ready and stop it."""
     met = Visit()
     browser = Browser(client, address)
     login = {"username": person.name, "password": person.password}

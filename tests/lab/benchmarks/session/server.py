@@ -51,8 +51,6 @@ class Start:
     Attributes:
         start_s: From the execution of the program to the first answer of api/status, seconds.
         cpu_s: What the server and its children computed until then, seconds of one core.
-        started: After that.
-        shown: After the first page.
     """
 
     start_s: float
@@ -66,15 +64,7 @@ class ServerError(Exception):
 
 
 def measure_start(hub: StandInHub, variant: str) -> Start:
-    """Start a server, ask for the first page and end it.
-
-    Args:
-        hub: Told the port.
-        variant: Which tools are on.
-
-    Raises:
-        ServerError: If it ended, or took more than two minutes.
-    """
+    """Start a server, ask for the first page and end it."""
     folder = Path(tempfile.mkdtemp(prefix="dsp-bench-"))
     try:
         return _measure(hub, variant, folder)

@@ -24,11 +24,7 @@ _IDENTITY = {
 
 
 class StandInHub(http.server.ThreadingHTTPServer):
-    """Knows one user, and takes the ports that sessions report.
-
-    Attributes:
-        ports: Those that were reported.
-    """
+    """Knows one user, and takes the ports that sessions report."""
 
     daemon_threads = True
 

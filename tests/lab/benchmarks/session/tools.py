@@ -20,8 +20,6 @@ class SessionTool:
     """One tool.
 
     Attributes:
-        table: What switches it on in portal.toml.
-        told: What the hub tells the session then.
         asked: Paths that its part of the first page asks for.
     """
 
@@ -57,11 +55,7 @@ TOOLS = {
 
 
 def names_of(variant: str) -> tuple[str, ...]:
-    """Return the tools that are on.
-
-    Args:
-        variant: ON, OFF or the name of one.
-    """
+    """Return the tools that are on."""
     return {ON: tuple(TOOLS), OFF: ()}.get(variant, (variant,))
 
 

@@ -98,9 +98,7 @@ class Server(Enum):
     """What runs in a job.
 
     Attributes:
-        PORTAL: The portal's server.
         STOCK: JupyterHub's own; under batchspawner with its wrapper.
-        TRIVIAL: A small program that answers.
     """
 
     PORTAL = auto()

@@ -40,8 +40,6 @@ class Load:
     """One hub under one load.
 
     Attributes:
-        n_running: Sessions that run.
-        n_waiting: Sessions that wait.
         slurm_rpcs_per_min: All requests of the hub to slurmctld and slurmdbd, by any command.
         cpu_cores: CPU time of the hub and of the commands that it ran, as a share of one core.
         rss_mib: Resident memory of the hub in MiB.
@@ -60,7 +58,6 @@ def measure_loads(portal: PortalHub, stock: StockHub, n_rounds: int) -> list[tup
     Args:
         portal: Started for small servers, on nodes with room for exactly 2 * `N_RUNNING`.
         stock: As `portal`.
-        n_rounds: Windows in which each load is measured.
 
     Returns:
         Portal and stock, with `N_RUNNING` running each, and then with `N_WAITING` besides.
@@ -176,9 +173,6 @@ def rss_mib(pid: int) -> float:
 
 def parse_rpcs(text: str) -> Counter[str]:
     """Return the requests that a daemon of Slurm has had, by user.
-
-    Args:
-        text: Output of sdiag or of sacctmgr show stats.
 
     Source:
         sdiag(1), sacctmgr(1), Slurm 22.05.

@@ -110,11 +110,7 @@ class Many:
 
 
 class ManyHub(PrivateHub):
-    """The portal's hub with the stand-in for squeue.
-
-    Args:
-        n_sessions: Sessions in its database.
-    """
+    """The portal's hub with the stand-in for squeue."""
 
     def __init__(self, n_sessions: int) -> None:
         super().__init__()
@@ -125,11 +121,7 @@ class ManyHub(PrivateHub):
         return super().config_text(server, traits) + _CONFIG.format(path=self.shared / "bin")
 
     def fill(self, port: int) -> None:
-        """Write the sessions into the database of a hub that was started once and stopped.
-
-        Args:
-            port: Where their server answers.
-        """
+        """Write the sessions into the database of a hub that was started once and stopped."""
         done = subprocess.run(
             [
                 *(str(ENVIRONMENTS / "hub/bin/python"), "-c", _FILL),
@@ -163,15 +155,7 @@ class ManyHub(PrivateHub):
 
 
 def measure_many(n_sessions: int, n_rounds: int) -> Many:
-    """Fill a hub's database, kill the hub and start it again several times, and watch it.
-
-    Args:
-        n_sessions: Its sessions.
-        n_rounds: Restarts, and windows of the measurement after them.
-
-    Returns:
-        What it took.
-    """
+    """Fill a hub's database, kill the hub and start it again several times, and watch it."""
     hub = ManyHub(n_sessions)
     try:
         with _server() as port:

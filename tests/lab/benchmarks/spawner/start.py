@@ -133,12 +133,6 @@ def even_out(starts: Mapping[Way, Sequence[Start]]) -> dict[Way, Rounds]:
 def parse_wait_s(log: str) -> float:
     """Return how long the one job in a log waited between its submission and its start, seconds.
 
-    Args:
-        log: Lines of slurmctld's log.
-
-    Raises:
-        ValueError: If the log has no such job, or several.
-
     Source:
         slurmctld 22.05 with SlurmctldDebug=info; its log has milliseconds.
     """

@@ -72,9 +72,6 @@ def case_relative(place: Path) -> str:
 
     Args:
         place: An empty folder.
-
-    Returns:
-        Where it is.
     """
     os.chdir(make_images(place).parent)
     return str(write_shards("jpeg", "shards", n_shards=1).path.relative_to(place))
@@ -250,9 +247,6 @@ def case_order(place: Path) -> dict[str, list[list[int]]]:
 
     Args:
         place: An empty folder.
-
-    Returns:
-        The classes in the order of each pass.
     """
     jpegs = make_images(place)
     data = tf.io.encode_jpeg(tf.zeros((16, 16, 3), tf.uint8)).numpy()
@@ -271,9 +265,6 @@ def case_bar(place: Path) -> dict[str, bool]:
 
     Args:
         place: An empty folder.
-
-    Returns:
-        Whether it moved before the shard was whole.
     """
     moved = threading.Event()
     record = shards._record
@@ -304,9 +295,6 @@ def case_verify(place: Path) -> str:
 
     Args:
         place: An empty folder.
-
-    Returns:
-        What is said.
     """
     made = write_shards(make_images(place), place / "shards", n_shards=4)
     paths = [Path(path) for path in made.paths()]
@@ -322,9 +310,6 @@ def case_refuse(place: Path) -> dict[str, str]:
 
     Args:
         place: An empty folder.
-
-    Returns:
-        What was said, by what was asked.
     """
     jpegs = make_images(place)
     target = write_shards(jpegs, place / "shards", n_shards=2).path
