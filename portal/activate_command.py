@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ from portal.environments.registry import read_registry, site_path
 from portal.packages import cli as packages
 
 SCRIPT = "dsportal-activate"
+# Kernelspecs of environments, below the home: a job's own folder would be left on its node.
+KERNELS = Path(".cache/data-scientist-portal/kernels")
 
 
 class ActivationError(PortalError):
@@ -61,6 +63,8 @@ def add_commands(commands: Any) -> None:
 def print_activation(arguments: argparse.Namespace) -> int:
     """Print the shell lines."""
     activation = find_activation(arguments.kernel)
+    named = {**activation.variables, **_kernels_by_name()}
+    activation = replace(activation, variables=named)
     if sys.stdout.isatty():
         raise ActivationError(
             f"A program cannot change its shell. Let the shell do it: source {SCRIPT} "
@@ -68,6 +72,21 @@ def print_activation(arguments: argparse.Namespace) -> int:
         )
     print(render_activation(activation, os.environ), end="")
     return 0
+
+
+def _kernels_by_name() -> dict[str, str]:
+    """Return what lets papermill and the like find every kernel of a session by its name."""
+    if not (Path(sys.prefix) / "share/jupyter/kernels").is_dir():
+        return {}
+    # The head node's environment has no Jupyter kernels.
+    from portal.batch import kernels
+
+    try:
+        offered = kernels.offer_kernels(Path.home() / KERNELS, os.environ, probe_node())
+    except OSError as error:
+        print(f"{error.filename}: {error.strerror}. Programs find no kernels.", file=sys.stderr)
+        return {}
+    return {kernels.VARIABLE: offered}
 
 
 def find_activation(name: str) -> Activation:

@@ -1,21 +1,22 @@
-"""The command `dsportal job new`: writes a batch job for a training script."""
+"""The command `dsportal job`: a batch job for a training script or a notebook."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dsportal.errors import LaunchError, printable
-from dsportal.launch.job_file import PROGRAMS, render_job_file
+from dsportal.launch.job_file import NOTEBOOK, PROGRAMS, render_job_file
 from dsportal.launch.layout import parse_layout
 from dsportal.launch.sbatch import JobRequest
 from dsportal.packages.start import KERNEL
 from dsportal.slurm.errors import PortalError
+from dsportal.task.notebook import find_notebook, is_notebook, parse_parameter
 from portal.activate_command import SCRIPT, find_activation
 from portal.hub.settings.loader import DEFAULT_SETTINGS_PATH, load_settings
 from portal.settings.session_tables import read_settings
@@ -47,13 +48,14 @@ class JobError(PortalError):
 
 def add_commands(commands: Any) -> None:
     """Add `job` to `commands`, the subparsers of `dsportal`."""
-    parser = commands.add_parser("job", help="batch jobs for training scripts")
+    parser = commands.add_parser("job", help="batch jobs for training scripts and notebooks")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     new = actions.add_parser(
         "new",
         help="write a job file for sbatch",
         description="Writes a job file for SCRIPT with one rank for each GPU, and the portal's "
-        "cores and memory for each rank. Submit it with: sbatch SCRIPT.job",
+        "cores and memory for each rank. A notebook runs once, in its own kernel, with all GPUs. "
+        "Submit it with: sbatch SCRIPT.job",
     )
     new.add_argument(
         "--gpus", type=int, default=1, help="number of GPUs on all nodes together (default: 1)"
@@ -92,10 +94,23 @@ def add_commands(commands: Any) -> None:
         "--output", type=Path, metavar="FILE", help="job file (default: SCRIPT.job, - prints it)"
     )
     new.add_argument("--force", action="store_true", help="replace an existing file")
-    new.add_argument("script", type=Path, help="training script")
+    new.add_argument("script", type=Path, help="training script, or a notebook")
     # The script's own options too, which argparse would else take for ours.
-    new.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the script")
+    new.add_argument(
+        "arguments",
+        nargs=argparse.REMAINDER,
+        help="arguments of the script, or parameters of the notebook, such as -p lr=0.1",
+    )
     new.set_defaults(run=write_job)
+    run = actions.add_parser(
+        "run",
+        help="in a job: run a notebook to its end",
+        description="Runs NOTEBOOK in its own kernel, in the job that a job file of 'dsportal job "
+        "new' asks for. The executed notebook, its log and its result are beside it.",
+    )
+    run.add_argument("notebook", type=Path, help="notebook, or the folder of a run")
+    run.add_argument("arguments", nargs=argparse.REMAINDER, help="parameters, such as -p lr=0.1")
+    run.set_defaults(run=run_job)
 
 
 def _default_program(kernel: str) -> str:
@@ -108,6 +123,8 @@ def write_job(arguments: argparse.Namespace) -> int:
     script = arguments.script.absolute()
     if not script.is_file():
         raise JobError(f"There is no script {script}. Paths start at {Path.cwd()}.")
+    if is_notebook(script):
+        check_notebook(script, arguments.arguments)
     if arguments.mpi and arguments.program != "horovod":
         raise JobError(f"--mpi is for Horovod. Leave it out for --with {arguments.program}.")
     try:
@@ -138,8 +155,9 @@ def write_job(arguments: argparse.Namespace) -> int:
         request,
         script=script,
         arguments=arguments.arguments,
-        program=arguments.program,
-        activate=_activate(kernel),
+        program=NOTEBOOK if is_notebook(script) else arguments.program,
+        command=str(_commands() / "dsportal"),
+        activate=() if is_notebook(script) else _activate(kernel),
         simulated_gpus=rule.simulated_gpus,
         mpi=arguments.mpi,
     )
@@ -159,13 +177,45 @@ def write_job(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def run_job(arguments: argparse.Namespace) -> int:
+    """Run a notebook to its end in this job."""
+    # The head node's environment has no Jupyter kernels.
+    from portal.batch.start import start_notebook
+
+    return start_notebook(arguments.notebook, parameters_of(arguments.arguments))
+
+
+def check_notebook(notebook: Path, words: Sequence[str]) -> None:
+    """Refuse a notebook that a job could not run, or parameters that it could not take."""
+    try:
+        find_notebook(notebook)
+    except LaunchError as error:
+        raise JobError(str(error)) from error
+    parameters_of(words)
+
+
+def parameters_of(words: Sequence[str]) -> dict[str, Any]:
+    """Return the parameters of a notebook in a command line, such as `-p lr=0.1 -p epochs=3`."""
+    parser = argparse.ArgumentParser(prog="dsportal job new NOTEBOOK", add_help=False)
+    parser.add_argument("-p", dest="parameters", action="append", default=[], metavar="NAME=VALUE")
+    given = parser.parse_args(words).parameters
+    try:
+        return dict(map(parse_parameter, given))
+    except LaunchError as error:
+        raise JobError(str(error)) from error
+
+
 def _activate(kernel: str) -> tuple[str, ...]:
     if not kernel:
         return ()
+    return ("source", str(_commands() / SCRIPT), kernel)
+
+
+def _commands() -> Path:
     # The head node's dsportal is that of another environment, and its jobs run on nodes.
     places = (Path(sys.prefix), Path(sys.prefix).parent / "server")
     folder = next((place for place in places if (place / "commands").is_dir()), places[-1])
-    return ("source", str(folder / "commands" / SCRIPT), kernel)
+    return folder / "commands"
 
 
 def _rule(environ: Mapping[str, str]) -> Rule:

@@ -296,6 +296,50 @@ def case_script():
     return {"result": run("train.py", "--epochs", 3)}
 
 
+def write_notebook(*sources):
+    """Write a notebook whose first cell has the parameters."""
+    cells = [
+        {"cell_type": "code", "id": f"c{n}", "metadata": {}, "source": source}
+        | {"outputs": [], "execution_count": None}
+        for n, source in enumerate(sources)
+    ]
+    cells[0]["metadata"] = {"tags": ["parameters"]}
+    kernel = {"name": "python3", "display_name": "Python 3"}
+    metadata = {"kernelspec": {**kernel, "language": "python"}}
+    content = {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": cells}
+    Path("train.ipynb").write_text(json.dumps(content))
+
+
+def case_notebook():
+    """A notebook with a parameter, as a job."""
+    write_notebook("lr = 0.1", "from beside import WORD\nprint(WORD, 'lr is', lr)", "", "lr * 2")
+    Path("beside.py").write_text("WORD = 'beside'\n")
+    result = run("train.ipynb", gpus=2, parameters={"lr": 0.5})
+    executed = json.loads(Path(result["notebook"]).read_text())
+    last = attach()
+    return {
+        "output": result["output"],
+        "parameters": result["parameters"],
+        "files": sorted(path.name for path in Path().glob("train-*")),
+        "id": last.id,
+        "state": last.state,
+        "steps": [last.progress.step, last.progress.n_steps],
+        "log": last.output(),
+        "printed": executed["cells"][2]["outputs"][0]["text"],
+        "table": repr(runs(n=1)),
+        "original": len(json.loads(Path("train.ipynb").read_text())["cells"]),
+    }
+
+
+def case_notebook_failure():
+    """A notebook whose second cell fails, and a third that must not run."""
+    write_notebook("a = 1", "b = {}\nb['loss']", "open('ran', 'w')")
+    found = failure_of(run, "train.ipynb")
+    (result,) = Path().glob("train-*.json")
+    values = json.loads(result.read_text())
+    return {**found, "state": attach().state, "result": values, "ran": Path("ran").exists()}
+
+
 def case_odd_script():
     """A script in Latin-1, whose name and folder are no UTF-8, fails; one that hides its encoding.
 

@@ -18,6 +18,7 @@ CASES = (
     *("exit", "killed_while_saving"),
     *("long_lines", "unsendable_argument", "unsendable_result", "keyboard", "no_gpus", "uneven"),
     *("progress", "own_job_progress", "progress_alone"),
+    *("notebook", "notebook_failure"),
     *("script", "odd_script", "magic", "own_job", "own_job_crash", "own_job_interrupt", "detached"),
 )
 
@@ -285,6 +286,49 @@ def test_a_script_gets_its_command_line_and_the_modules_beside_the_notebook(sess
 
     assert "from the module beside ['--epochs', '3'] __main__ 0" in outcome.cell
     assert outcome.value["result"] is None
+
+
+def test_a_notebook_runs_as_a_job_with_its_parameters(session):
+    outcome = session.run_case("notebook")
+
+    assert outcome.value["output"] == "1.0"
+    assert outcome.value["parameters"] == {"lr": 0.5}
+    assert outcome.value["printed"] == ["beside lr is 0.5\n"]
+    assert outcome.cell.startswith("train.ipynb runs as job ")
+    assert "with 2 GPUs on 1 node" in outcome.cell
+    assert "beside lr is 0.5\n" in outcome.cell
+
+
+def test_a_notebook_that_ran_stands_beside_the_original_with_its_log_and_result(session):
+    value = session.run_case("notebook").value
+    date, time, _, salt = value["id"].split("-")
+
+    assert value["files"] == [
+        f"train-{date}-{time}-{salt}.{suffix}" for suffix in ("ipynb", "json", "log")
+    ]
+    assert value["original"] == 4
+
+
+def test_a_notebook_is_a_run_whose_steps_are_its_cells(session):
+    value = session.run_case("notebook").value
+
+    assert value["state"] == "done"
+    assert value["steps"] == [4, 4]
+    assert "[4/4] lr * 2\n" in value["log"]
+    assert "2 GPUs on 1 node" in value["table"]
+
+
+def test_a_failed_cell_is_named_with_its_number_first_line_and_error(session):
+    value = session.run_case("notebook_failure").value
+    said = "Cell 2, 'b = {}': KeyError: 'loss'"
+
+    assert value["text"].startswith(said)
+    assert "KeyError" in value["text"].splitlines()[-1]
+    assert said in value["log"]
+    assert value["state"] == value["result"]["state"] == "failed"
+    cell = {"number": 2, "source": "b = {}", "error": "KeyError: 'loss'"}
+    assert value["result"]["failed_cell"] == cell
+    assert not value["ran"]
 
 
 def test_a_script_whose_name_is_no_utf_8_shows_its_error(session):

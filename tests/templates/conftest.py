@@ -80,6 +80,7 @@ class SlurmSession:
             "PORTAL_N_GPUS": str(N_GPUS),
             # As a session has them, so that importing TensorFlow prints nothing.
             "PORTAL_LIBRARY": str(LIBRARY),
+            "PORTAL_COMMANDS": str(ENVIRONMENTS / "server/commands"),
             "PYTHONPATH": str(LIBRARY / FIRST_IN_PATH),
             **({"PORTAL_GPUS_SIMULATED": "1"} if self.is_simulated else {}),
             **{name: os.environ[name] for name in DECIDED_BY_CPU if name in os.environ},

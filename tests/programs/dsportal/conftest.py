@@ -31,6 +31,13 @@ class StandInSession:
         programs.joinpath("srun").symlink_to(Path(__file__).with_name("fake_srun"))
         for name in ("sbatch", "squeue", "scancel", "sacct", "scontrol"):
             programs.joinpath(name).symlink_to(Path(__file__).with_name("fake_queue"))
+        commands = folder / "commands"
+        commands.mkdir()
+        text = (
+            f"#!{sys.executable}\nfrom portal.cli import user_main\nraise SystemExit(user_main())\n"
+        )
+        commands.joinpath("dsportal").write_text(text)
+        commands.joinpath("dsportal").chmod(0o755)
         self.working_dir = folder / "notebooks"
         self.working_dir.mkdir()
         self.environ = {
@@ -41,6 +48,7 @@ class StandInSession:
             "SLURM_CPUS_ON_NODE": "16",
             "SLURM_NTASKS": "1",
             "SLURMD_NODENAME": "node01",
+            "PORTAL_COMMANDS": str(commands),
             "PORTAL_N_GPUS": "2",
             "PORTAL_GPUS_SIMULATED": "1",
         }

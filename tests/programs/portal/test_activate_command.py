@@ -186,3 +186,11 @@ def test_a_value_with_quotes_is_no_shell_text(prefix):
     text = render_activation(find_activation("pytorch"), {"PATH": "/a b:$(touch x)"})
 
     assert "':/a b:$(touch x)'" in text or "/a b:$(touch x)'" in text
+
+
+def test_programs_of_a_job_find_the_kernels_by_name(prefix: Path) -> None:
+    said = in_shell('source dsportal-activate pytorch; echo "$JUPYTER_PATH"', prefix)
+    folders = said.strip().split(":")
+
+    assert folders[0] == f"{prefix}/share/jupyter"
+    assert any("data-scientist-portal/kernels" in folder for folder in folders[1:])

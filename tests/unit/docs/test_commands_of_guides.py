@@ -78,6 +78,10 @@ RUN = (
         r"curl -LO .*/dsportal-ssh\.pyz", "tests/support/laptop.py", "/hub/help/dsportal-ssh.pyz"
     ),
     RunBy(r"python3 dsportal-ssh\.pyz setup .*", "tests/support/laptop.py", '"setup"'),
+    RunBy(
+        r"dsportal job new .* train\.ipynb .*", "tests/templates/test_job_file.py", "train.ipynb"
+    ),
+    RunBy(r"sbatch train\.job", "tests/templates/test_job_file.py", '"sbatch", "train.job"'),
     RunBy(r"squeue", "tests/slurm/conftest.py", '"squeue"'),
     RunBy(r"curl .*/hub/api/users/.*", "tests/hub/test_sessions_by_rest.py", "/server"),
     RunBy(

@@ -165,3 +165,35 @@ def test_the_name_of_a_script_need_not_be_utf_8(tmp_path, script, capsys):
 
     assert b"/caf\xe9.py'\n" in odd.with_suffix(".job").read_bytes()
     assert "sbatch " in capsys.readouterr().out
+
+
+@pytest.fixture
+def notebook(script):
+    path = script.with_suffix(".ipynb")
+    path.write_text('{"cells": []}')
+    return path
+
+
+def test_a_notebook_runs_once_with_all_gpus_in_the_kernel_that_it_names(notebook, monkeypatch):
+    monkeypatch.setenv("PORTAL_KERNEL", "pytorch")
+    words = ["--gpus", "4", "--nodes", "2", "train.ipynb", "-p", "lr=0.1", "-p", "name=a b"]
+    assert main(["job", "new", *words]) == 0
+    text = notebook.with_suffix(".job").read_text()
+
+    assert text.endswith(f"/commands/dsportal job run {notebook} -p lr=0.1 -p 'name=a b'\n")
+    assert "#SBATCH --gpus-per-node=2\n" in text
+    assert "dsportal-activate" not in text
+
+
+@pytest.mark.parametrize(
+    ("content", "words", "says"),
+    [
+        ('{"cells": []}', ["-p", "lr"], "such as -p lr=0.1"),
+        ("no notebook", [], "is no notebook"),
+    ],
+)
+def test_a_notebook_that_a_job_cannot_run_is_refused(notebook, capsys, content, words, says):
+    notebook.write_text(content)
+
+    assert main(["job", "new", "train.ipynb", *words]) == 1
+    assert says in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Renders job files for sbatch: a training script on several nodes without a notebook. Pure."""
+"""Renders job files for sbatch: a training script on several nodes, or a notebook. Pure."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from dsportal.launch.sbatch import JobRequest, resource_options, warning_option
 
 # Kernel whose Python each program runs in; "plain" needs none.
 PROGRAMS = {"horovod": "tensorflow", "torch": "pytorch", "plain": ""}
+# Runs in the kernel that it names itself.
+NOTEBOOK = "notebook"
 
 
 def render_job_file(
@@ -19,6 +21,7 @@ def render_job_file(
     script: Path,
     arguments: Sequence[str],
     program: str,
+    command: str,
     activate: Sequence[str],
     simulated_gpus: bool,
     mpi: bool = False,
@@ -29,7 +32,8 @@ def render_job_file(
         request: Name, shape, time and resources of the job.
         script: Absolute path of the training script.
         arguments: Command line of the script.
-        program: A key of PROGRAMS.
+        program: A key of PROGRAMS, or NOTEBOOK.
+        command: Path of the command dsportal on nodes, which runs notebooks.
         activate: Command of the shell after which python is the program's; empty for the node's
             own python3, with "plain" only.
         simulated_gpus: True if the site only counts GPUs and has none.
@@ -43,10 +47,13 @@ def render_job_file(
     if any("\n" in word for word in [*options, *words]):
         raise LaunchError("A name with a line end cannot stand in a job file. Rename the script.")
     if program == "plain":
-        command = f"srun {shlex.join(['python' if activate else 'python3', *words])}"
+        line = f"srun {shlex.join(['python' if activate else 'python3', *words])}"
         note = "# One process for each GPU, started by Slurm; replace the line by any program."
+    elif program == NOTEBOOK:
+        line = f"exec {shlex.join([command, 'job', 'run', *words])}"
+        note = "# The executed notebook and its log are beside it, and runs() lists the run."
     else:
-        command = f"exec {shlex.join(['python', '-m', 'dsportal.alone', *words])}"
+        line = f"exec {shlex.join(['python', '-m', 'dsportal.alone', *words])}"
         note = "# One rank for each GPU; their logs are in ~/portal-runs, and runs() lists the run."
     lines = [
         "#!/bin/bash",
@@ -56,7 +63,7 @@ def render_job_file(
         *(["export PORTAL_MPI=1"] if mpi else []),
         *([f"{shlex.join(activate)} || exit 1"] if activate else []),
         note,
-        command,
+        line,
     ]
     return "\n".join(lines) + "\n"
 

@@ -102,7 +102,7 @@ def explain_too_many(
 
 def fits_session(shape: Layout, session: SessionAllocation) -> bool:
     """Return whether the ranks can be a step of the session's own job."""
-    return shape.n_nodes == 1 and shape.n_ranks <= session.n_gpus
+    return shape.n_nodes <= session.n_nodes and shape.ranks_per_node <= session.n_gpus
 
 
 def is_count(value: object) -> TypeGuard[int]:

@@ -32,6 +32,7 @@ class SessionAllocation:
         partition: Slurm partition, or empty if not known.
         account: Slurm account, or empty if not known.
         qos: Slurm quality of service, or empty if not known.
+        n_nodes: Nodes of the job: 1 for a session, more for a notebook as a job.
     """
 
     job_id: int
@@ -45,6 +46,7 @@ class SessionAllocation:
     partition: str = ""
     account: str = ""
     qos: str = ""
+    n_nodes: int = 1
 
     @property
     def cores_per_gpu(self) -> int:
@@ -99,6 +101,7 @@ def read_session(
         partition=_name(environ.get("SLURM_JOB_PARTITION")),
         account=_name(environ.get("SLURM_JOB_ACCOUNT")),
         qos=_name(environ.get("SLURM_JOB_QOS")),
+        n_nodes=_number("SLURM_JOB_NUM_NODES", environ.get("SLURM_JOB_NUM_NODES") or "1"),
     )
 
 

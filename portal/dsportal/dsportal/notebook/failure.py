@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from dsportal.errors import LaunchError, RankError, StepError
 from dsportal.launch.messages import explain_end
 from dsportal.notebook.output import log_tail
 from dsportal.slurm.states import JobState
 from dsportal.task.folder import RunFolder
+from dsportal.task.notebook import files_beside
 from dsportal.task.plan import End
 
 _NO_PROGRAM = re.compile(
@@ -114,9 +116,13 @@ def _rank_error(
     folder: RunFolder, *, rank: int, n_ranks: int, node: str, how: str, traceback_text: str
 ) -> RankError:
     log_path = folder.log_path(rank)
+    where = f"This was rank {rank} of {n_ranks} on {node}; all ranks have been ended."
+    if notebook := folder.read_notebook():
+        beside = files_beside(Path(notebook), folder.name)
+        where = f"This was {notebook} on {node}, as far as it ran in {beside.executed.name}."
+        log_path = beside.log
     return RankError(
-        f"{how}\nThis was rank {rank} of {n_ranks} on {node}; all ranks have been ended. "
-        f"Its output is in {log_path}",
+        f"{how}\n{where} Its output is in {log_path}",
         rank=rank,
         node=node,
         log_path=log_path,

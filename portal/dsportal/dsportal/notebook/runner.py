@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import shutil
 import sys
 from contextlib import suppress
 from dataclasses import replace
@@ -13,23 +12,26 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
-from dsportal.errors import LaunchError, SessionError, StepError, hide_frames
+from dsportal.errors import LaunchError, hide_frames
 from dsportal.launch import commands
 from dsportal.launch.layout import Layout, fits_session, parse_layout
 from dsportal.launch.mpi import check_mpi
 from dsportal.launch.outside import read_image_start
-from dsportal.launch.sbatch import DEFAULT_WALLTIME_S, JobRequest
+from dsportal.launch.sbatch import DEFAULT_WALLTIME_S
 from dsportal.launch.session import SessionAllocation, read_session
 from dsportal.notebook.handle import Run
+from dsportal.notebook.notebook_job import run_notebook
+from dsportal.notebook.own_job import forget, name_place, submit_run
 from dsportal.notebook.progress_bar import ProgressBar
 from dsportal.notebook.resume import announce_resumed, copy_checkpoints, find_resumed
 from dsportal.notebook.runs import runs_of_session
 from dsportal.notebook.runs import show as show_text
 from dsportal.notebook.supervise import supervise
-from dsportal.rendezvous.network import LOOPBACK
+from dsportal.rendezvous.network import LOOPBACK, address_of_node
 from dsportal.task.call import Call, call_name, make_call
 from dsportal.task.folder import RunFolder
 from dsportal.task.folders import create_folder
+from dsportal.task.notebook import is_notebook
 from dsportal.task.plan import Plan
 
 
@@ -54,8 +56,13 @@ def run(
     every rank has a log in the folder of the run, under `~/portal-runs`. The interrupt button ends
     all ranks.
 
+    The path of a notebook makes a job that runs it once, to its end, in its own kernel. Its
+    `parameters={...}` fill the cell tagged "parameters". The executed notebook, its log and its
+    result are beside the original.
+
     Args:
-        train: A function, which may be defined in the notebook, or the path of a script.
+        train: A function, which may be defined in the notebook, or the path of a script or of a
+            notebook.
         *args: Its arguments; for a script its command line.
         gpus: GPUs on all nodes together, and so ranks; None for as many a node as the session
             has. Simulated GPUs count.
@@ -68,11 +75,11 @@ def run(
         hours: Time limit of a job of its own; None for the length of the session.
         mpi: True lets Horovod's ranks meet and average over MPI, started by `srun --mpi=pmix`,
             instead of over Gloo. Horovod has to be built with MPI.
-        **kwargs: Keyword arguments of the function.
+        **kwargs: Keyword arguments of the function; of a notebook, `parameters`.
 
     Returns:
-        What the function returned on rank 0, or on every rank; None for a script. With wait=False
-        the `Run`.
+        What the function returned on rank 0, or on every rank; None for a script; for a notebook
+        its result as a dictionary. With wait=False the `Run`.
 
     Raises:
         SessionError: If this is no session, the numbers of GPUs and nodes do not fit together, or
@@ -88,6 +95,11 @@ def run(
     session = read_session(os.environ)
     shape = parse_layout(gpus, nodes, session.n_gpus)
     walltime_s = _walltime_s(hours, session)
+    if is_notebook(train):
+        notebook = run_notebook(
+            train, args, kwargs, shape=shape, session=session, walltime_s=walltime_s
+        )
+        return notebook.wait() if wait else notebook
     in_own_job = not wait or hours is not None or not fits_session(shape, session)
     call = make_call(train, args, kwargs)
     _check_arguments(call)
@@ -108,7 +120,7 @@ def run(
         folder.write_call(call)
     # An interrupt of the copy, too.
     except BaseException:
-        _forget(folder)
+        forget(folder)
         raise
     if in_own_job:
         started = _submit(folder, shape, session, walltime_s)
@@ -135,11 +147,6 @@ def _check_arguments(call: Call) -> None:
         raise LaunchError(f"{call_name(call)}() cannot be called: {error}.{hint}") from error
 
 
-def _forget(folder: RunFolder) -> None:
-    """Remove the folder of a run that was not started, so that no list of runs has it."""
-    shutil.rmtree(folder.path, ignore_errors=True)
-
-
 def _plan(
     session: SessionAllocation,
     shape: Layout,
@@ -154,7 +161,7 @@ def _plan(
     notebook = os.environ.get("JPY_SESSION_NAME", "")
     cores = session.cores_per_gpu or 1
     # Ranks of a step share the session's cores; those of a job get as many per GPU as the session.
-    usable = session.n_usable_cores // shape.n_ranks
+    usable = session.n_usable_cores // shape.ranks_per_node
     n_results = shape.n_ranks if returns_list else 1
     return Plan(
         n_ranks=shape.n_ranks,
@@ -183,38 +190,21 @@ def _walltime_s(hours: object, session: SessionAllocation) -> int:
 
 
 def _submit(folder: RunFolder, shape: Layout, session: SessionAllocation, walltime_s: int) -> Run:
-    request = JobRequest(
-        name=folder.name,
-        shape=shape,
-        walltime_s=walltime_s,
-        folder=folder.path,
-        cores_per_gpu=session.cores_per_gpu,
-        memory_mib_per_gpu=session.memory_mib_per_gpu,
-        partition=session.partition,
-        account=session.account,
-        qos=session.qos,
-    )
     # The job starts on the node itself; only its ranks are in the image of this kernel.
     image = read_image_start(os.environ)
     python = sys.executable if image is None else image.python
     command = [python, "-m", "dsportal.notebook.batch", str(folder.path)]
-    try:
-        job_id = commands.submit(request, command)
-    except (SessionError, StepError) as error:
-        # Without an answer the job may be in the queue, and then needs its folder.
-        if isinstance(error, SessionError) or error.is_refused:
-            _forget(folder)
-        raise
-    # At once: `attach` finds the job by it if this kernel dies.
-    folder.write_job_id(job_id)
+    started = submit_run(folder, shape, session, walltime_s, command)
     plan = folder.read_plan()
     nodes = "1 node" if shape.n_nodes == 1 else f"{shape.n_nodes} nodes"
-    _announce(folder, plan, f"{nodes} as job {job_id}", n_cores=session.cores_per_gpu)
-    return Run(folder, job_id, show_text)
+    _announce(folder, plan, f"{nodes} as job {started.job_id}", n_cores=session.cores_per_gpu)
+    return started
 
 
 def _run_step(folder: RunFolder, plan: Plan, session: SessionAllocation, *, n_shown: int) -> Any:
-    _announce(folder, plan, session.node, n_cores=plan.cores_per_rank)
+    on_one = plan.n_nodes == 1
+    place = session.node if on_one else f"{plan.n_nodes} nodes"
+    _announce(folder, plan, place, n_cores=plan.cores_per_rank)
     _warn_of_others(session.job_id, folder.name)
     bar = ProgressBar(show_text)
     try:
@@ -222,8 +212,9 @@ def _run_step(folder: RunFolder, plan: Plan, session: SessionAllocation, *, n_sh
             folder,
             plan,
             job_id=session.job_id,
-            node=session.node,
-            host=LOOPBACK,
+            node=session.node if on_one else "",
+            # On one node, nobody else has to reach the store.
+            host=LOOPBACK if on_one else address_of_node(session.node),
             shown=range(n_shown),
             show=show_text,
             on_pace=bar.draw,
@@ -252,5 +243,4 @@ def _announce(folder: RunFolder, plan: Plan, place: str, *, n_cores: int) -> Non
     ranks, each = (f"{plan.n_ranks} ranks", "each ") if plan.n_ranks > 1 else ("1 rank", "")
     gpu = "a simulated GPU" if plan.simulated_gpus else "a GPU"
     cores = {0: "", 1: " and 1 core"}.get(n_cores, f" and {n_cores} cores")
-    logs = str(folder.path).replace(str(Path.home()), "~", 1)
-    show_text(f"{ranks} on {place}, {each}with {gpu}{cores}. Logs: {logs}\n")
+    show_text(f"{ranks} on {place}, {each}with {gpu}{cores}. Logs: {name_place(folder)}\n")

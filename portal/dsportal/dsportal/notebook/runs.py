@@ -94,7 +94,8 @@ def _open_run(path: Path) -> Run:
 
 def _place(run: Run) -> str:
     plan = run.folder.read_plan()
-    ranks = "1 rank" if plan.n_ranks == 1 else f"{plan.n_ranks} ranks"
+    what = "GPU" if plan.executes else "rank"
+    ranks = f"1 {what}" if plan.n_ranks == 1 else f"{plan.n_ranks} {what}s"
     nodes = "1 node" if plan.n_nodes == 1 else f"{plan.n_nodes} nodes"
     job = f", job {run.job_id}" if run.job_id is not None else ""
     return f"{ranks} on {nodes}{job}"

@@ -3,6 +3,7 @@
     ~/portal-runs/20261120-203845-train-k3v9/
         run.json            the plan: ranks, cores, working folder, search path of modules
         call.pkl            the function and its arguments, or the script
+        notebook.ipynb      in their place the notebook that the job runs, as it was when it began
         rank-0.log          everything that rank 0 printed
         rank-0.result.pkl   what the function returned on rank 0
         rank-0.result.txt   the same in a line of text, for those who must not unpickle it
@@ -80,6 +81,11 @@ class RunFolder:
         """File that tells that the ranks were stopped on purpose, by the list of runs."""
         return self.path / "stop"
 
+    @property
+    def notebook_copy(self) -> Path:
+        """The notebook that a job runs, as it was when the run was started."""
+        return self.path / "notebook.ipynb"
+
     def log_path(self, rank: int) -> Path:
         """Return the path of a rank's log, whether it exists or not."""
         return self.path / f"rank-{rank}.log"
@@ -96,6 +102,10 @@ class RunFolder:
         # Another version of the portal may have written more.
         known = {each.name: values[each.name] for each in fields(Plan) if each.name in values}
         return Plan(**{**known, **lists})
+
+    def read_notebook(self) -> str:
+        """Return the path of the notebook that the run's job runs; empty if it has ranks."""
+        return str((self._read("run.json") or {}).get("executes", ""))
 
     def write_call(self, call: object) -> None:
         """Write a `call` that cloudpickle takes, functions by value if the notebook defines them.

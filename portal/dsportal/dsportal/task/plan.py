@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +24,9 @@ class Plan:
         mpi: True if Horovod's ranks meet over MPI, False if over Gloo.
         rank_start: Start of the command of a rank in a container image, which lacks the run's
             folder; empty if ranks run in the Python that starts them.
+        executes: Absolute path of the notebook that the job runs to its end in place of ranks;
+            empty for none.
+        parameters: Values for that notebook's cell tagged "parameters", by name.
     """
 
     n_ranks: int
@@ -39,6 +43,8 @@ class Plan:
     returns_list: bool = False
     mpi: bool = False
     rank_start: tuple[str, ...] = ()
+    executes: str = ""
+    parameters: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

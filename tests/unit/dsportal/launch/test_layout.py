@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from dsportal.errors import SessionError
@@ -81,3 +83,15 @@ def test_a_session_without_a_gpu_can_start_a_job_that_says_how_many():
 )
 def test_what_the_session_cannot_hold_gets_a_job_of_its_own(shape, fits):
     assert fits_session(shape, SESSION) is fits
+
+
+@pytest.mark.parametrize(
+    ("shape", "fits"),
+    [
+        (Layout(n_ranks=8, n_nodes=2), True),
+        (Layout(n_ranks=10, n_nodes=2), False),
+        (Layout(n_ranks=3, n_nodes=3), False),
+    ],
+)
+def test_a_notebook_as_a_job_on_two_nodes_has_ranks_on_both(shape, fits):
+    assert fits_session(shape, replace(SESSION, n_nodes=2)) is fits

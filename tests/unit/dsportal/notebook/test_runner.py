@@ -87,3 +87,32 @@ def test_a_decorator_may_pass_on_other_arguments_than_it_gets(
     monkeypatch.setattr(commands, "submit", lambda *_: 41)
 
     assert run(decorated, gpus=1, wait=False).job_id == 41
+
+
+@pytest.mark.parametrize(
+    ("words", "named", "says"),
+    [
+        ((), {"lr": 0.1}, r"takes its values by parameters=\{\.\.\.\}, and got lr"),
+        ((3,), {}, "and got 3"),
+        ((), {"parameters": {"a b": 1}}, "cannot be the name of a variable"),
+        ((), {}, "does not know the portal's command"),
+    ],
+)
+def test_a_notebook_that_cannot_be_a_job_leaves_no_folder(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[object, ...],
+    named: dict[str, object],
+    says: str,
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("PORTAL_COMMANDS", raising=False)
+    notebook = tmp_path / "train.ipynb"
+    notebook.write_text('{"cells": []}')
+
+    with pytest.raises(LaunchError, match=says):
+        run(str(notebook), *words, gpus=1, **named)
+
+    assert not (tmp_path / "portal-runs").exists()

@@ -1,0 +1,77 @@
+"""The kernels of a session by their names, for a job: folders that Jupyter's programs search."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+from collections.abc import Mapping, MutableMapping
+from pathlib import Path
+
+from jupyter_core.paths import jupyter_data_dir
+
+from portal.environments.command import (
+    IMAGE_VARIABLE,
+    KERNEL_PACKAGES_VARIABLE,
+    KERNEL_VARIABLE,
+    Node,
+)
+from portal.environments.registry import site_path
+from portal.server.kernels.kernels import Kernels
+from portal.server.kernels.own_kernels import offer_own_kernels
+from portal.server.kernels.without_packages import KernelsWithoutPackages
+
+VARIABLE = "JUPYTER_PATH"
+_OF_ANY_KERNEL = (IMAGE_VARIABLE, KERNEL_PACKAGES_VARIABLE, "PORTAL_ENVIRONMENT")
+_OF_THE_SESSION = ("PATH", "PYTHONPATH")
+
+
+def offer_kernels(folder: Path, environ: Mapping[str, str], node: Node) -> str:
+    """Describe the kernels that are not shipped in `folder`.
+
+    Returns:
+        JUPYTER_PATH: the shipped kernels first, which none can replace, then these, then what
+        `environ` has.
+
+    Raises:
+        OSError: If there is no room in the folder.
+    """
+    log = logging.getLogger(__name__)
+    shipped = Path(sys.prefix) / "share/jupyter/kernels"
+    places = {name: folder / name for name in ("without-packages", "environments", "own")}
+    without_packages = KernelsWithoutPackages(
+        places["without-packages"] / "kernels", shipped=shipped, home=Path.home(), log=log
+    )
+    without_packages.refresh()
+    own = Path(jupyter_data_dir()) / "kernels"
+    offer_own_kernels(places["own"] / "kernels", own=own, shipped=shipped, log=log)
+    registered = Kernels(
+        places["environments"] / "kernels",
+        site=site_path(),
+        home=Path.home(),
+        node=node,
+        without_packages=without_packages,
+        log=log,
+    )
+    registered.offer()
+    folders = [shipped.parent, *places.values(), *environ.get(VARIABLE, "").split(os.pathsep)]
+    # In the order of their first appearance.
+    return os.pathsep.join(dict.fromkeys(filter(None, map(str, folders))))
+
+
+def forget_kernel(environ: MutableMapping[str, str]) -> None:
+    """Remove what a job has from the kernel that submitted it, such as its Keras backend.
+
+    Args:
+        environ: Changed; with the JUPYTER_PATH of `offer_kernels`.
+    """
+    name = environ.pop(KERNEL_VARIABLE, "")
+    for folder in environ.get(VARIABLE, "").split(os.pathsep):
+        for path in Path(folder).glob("kernels/*/kernel.json"):
+            own = json.loads(path.read_text(encoding="utf-8")).get("env") or {}
+            if name and name in {path.parent.name, own.get(KERNEL_VARIABLE)}:
+                for each in own.keys() - set(_OF_THE_SESSION):
+                    environ.pop(each, None)
+    for each in _OF_ANY_KERNEL:
+        environ.pop(each, None)

@@ -1,0 +1,102 @@
+"""`run("train.ipynb")`: a notebook as a Slurm job, which runs it in its own kernel."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from dsportal.amounts import format_duration
+from dsportal.errors import LaunchError, SessionError
+from dsportal.launch.layout import Layout
+from dsportal.launch.session import SessionAllocation
+from dsportal.notebook.handle import Run
+from dsportal.notebook.own_job import forget, submit_run
+from dsportal.notebook.runs import show
+from dsportal.task.folder import RunFolder
+from dsportal.task.folders import create_folder
+from dsportal.task.notebook import check_parameters, files_beside, find_notebook
+from dsportal.task.plan import Plan
+
+# Set by the notebook server: the folder of the commands of sessions.
+_COMMANDS = "PORTAL_COMMANDS"
+
+
+def run_notebook(
+    notebook: str | Path,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    *,
+    shape: Layout,
+    session: SessionAllocation,
+    walltime_s: int,
+) -> Run:
+    """Queue a job that runs a notebook; `args` and `kwargs` are what `run` was given besides."""
+    unknown = [*map(repr, args), *(name for name in kwargs if name != "parameters")]
+    if unknown:
+        raise LaunchError(
+            f"A notebook takes its values by parameters={{...}}, and got {', '.join(unknown)}."
+        )
+    path = find_notebook(notebook)
+    parameters = check_parameters(kwargs.get("parameters") or {})
+    command = [find_command(os.environ), "job", "run"]
+    folder = create_folder(path.stem, datetime.now())
+    write_notebook_plan(folder, path, parameters, shape, simulated_gpus=session.simulated_gpus)
+    started = submit_run(folder, shape, session, walltime_s, [*command, str(folder.path)])
+    nodes = "1 node" if shape.n_nodes == 1 else f"{shape.n_nodes} nodes"
+    gpus = "1 GPU" if shape.n_ranks == 1 else f"{shape.n_ranks} GPUs"
+    show(
+        f"{path.name} runs as job {started.job_id} with {gpus} on {nodes} for at most "
+        f"{format_duration(walltime_s)}. It will be in "
+        f"{files_beside(path, folder.name).executed.name}\n"
+    )
+    return started
+
+
+def write_notebook_plan(
+    folder: RunFolder,
+    notebook: Path,
+    parameters: dict[str, Any],
+    shape: Layout,
+    *,
+    simulated_gpus: bool,
+) -> None:
+    """Write what the job needs: the plan with the `parameters`, and the notebook as it is now."""
+    try:
+        shutil.copyfile(notebook, folder.notebook_copy)
+        folder.write_plan(
+            Plan(
+                n_ranks=shape.n_ranks,
+                cores_per_rank=1,
+                simulated_gpus=simulated_gpus,
+                working_dir=str(notebook.parent),
+                module_paths=(),
+                n_results=1,
+                n_nodes=shape.n_nodes,
+                in_own_job=True,
+                # Pages link it.
+                notebook=str(files_beside(notebook, folder.name).executed),
+                executes=str(notebook),
+                parameters=parameters,
+            )
+        )
+    except BaseException:
+        forget(folder)
+        raise
+
+
+def find_command(environ: Mapping[str, str]) -> str:
+    """Return the command `dsportal` of the session, which runs notebooks on the job's node."""
+    place = Path(environ.get(_COMMANDS, "")) / "dsportal"
+    if not place.is_absolute():
+        # In a job that has activated a kernel it is on the PATH.
+        place = Path(shutil.which("dsportal", path=environ.get("PATH", "")) or "")
+    if not place.is_absolute():
+        raise SessionError(
+            "This Python does not know the portal's command dsportal, which runs notebooks. Start "
+            "the notebook from a session of the portal."
+        )
+    return str(place)

@@ -1,0 +1,113 @@
+"""A notebook that a job runs to its end: its parameters, and the files that stand beside it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dsportal.errors import LaunchError
+
+SUFFIX = ".ipynb"
+# R's names have dots.
+_NAME = re.compile(r"[^\W\d][\w.]*")
+# What Python users type, beside JSON's own words.
+_WORDS = {"True": True, "False": False, "None": None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """What a job leaves beside the notebook; each name has the date of the run."""
+
+    executed: Path
+    log: Path
+    result: Path
+
+
+def is_notebook(train: object) -> bool:
+    """Return whether `train`, what `run` was given, is the path of a notebook."""
+    return isinstance(train, (str, Path)) and Path(train).suffix == SUFFIX
+
+
+def files_beside(notebook: Path, run_name: str) -> Beside:
+    """Return the files of a run, named such as `train-20261120-203845-k3v9.ipynb`."""
+    date, time, *_, salt = run_name.split("-")
+    stem = notebook.with_name(f"{notebook.stem}-{date}-{time}-{salt}")
+    return Beside(
+        executed=stem.with_name(f"{stem.name}{SUFFIX}"),
+        log=stem.with_name(f"{stem.name}.log"),
+        result=stem.with_name(f"{stem.name}.json"),
+    )
+
+
+def find_notebook(text: str | Path) -> Path:
+    """Return the absolute path of a notebook that can be read, in a folder that takes its output.
+
+    Raises:
+        LaunchError: If it is none.
+    """
+    path = Path(text).expanduser().absolute()
+    if not path.is_file():
+        raise LaunchError(f"There is no notebook {path}. Paths start at {Path.cwd()}.")
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        is_one = isinstance(content["cells"], list)
+    except OSError as error:
+        raise LaunchError(f"{path} cannot be read: {error.strerror}.") from error
+    except (ValueError, KeyError, TypeError):
+        is_one = False
+    if not is_one:
+        raise LaunchError(
+            f"{path} is no notebook of version 4. Open it in JupyterLab and save it again."
+        )
+    if not os.access(path.parent, os.W_OK):
+        raise LaunchError(
+            f"The executed notebook stands beside {path}, and you cannot write into that folder. "
+            "Copy the notebook into a folder of yours."
+        )
+    return path
+
+
+def check_parameters(parameters: object) -> dict[str, Any]:
+    """Return the `parameters` that a user gave for a notebook, by name.
+
+    Raises:
+        LaunchError: If a name is none of a variable, or a value is not of JSON's kinds.
+    """
+    if not isinstance(parameters, Mapping):
+        raise LaunchError(
+            f"You asked for parameters={parameters!r}; give a dictionary, such as "
+            "parameters={'lr': 0.1}."
+        )
+    for name, value in parameters.items():
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise LaunchError(f"{name!r} cannot be the name of a variable in the notebook.")
+        try:
+            json.dumps(value)
+        except (TypeError, ValueError) as error:
+            raise LaunchError(
+                f"The parameter {name} cannot be sent ({error}). Use numbers, text, true or false, "
+                "lists and dictionaries."
+            ) from error
+    return dict(parameters)
+
+
+def parse_parameter(text: str) -> tuple[str, Any]:
+    """Return name and value of `NAME=VALUE`, the value as JSON if it is that, else as text.
+
+    Raises:
+        LaunchError: If there is no "=", or the name is none of a variable.
+    """
+    name, equals, value = text.partition("=")
+    if not equals or not _NAME.fullmatch(name):
+        raise LaunchError(f"You asked for -p {text}; give a name and a value, such as -p lr=0.1")
+    if value in _WORDS:
+        return name, _WORDS[value]
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
