@@ -16,7 +16,7 @@ import threading
 import time
 from pathlib import Path
 
-from dsportal import LaunchError, RankError, attach, checkpoint, report, run, runs
+from dsportal import LaunchError, RankError, attach, checkpoint, report, run, runs, sweep
 
 
 def place(*words, **named):
@@ -340,6 +340,57 @@ def case_notebook_failure():
     return {**found, "state": attach().state, "result": values, "ran": Path("ran").exists()}
 
 
+def point(lr, folder, log_dir, deep=False):
+    """Runs on a rank: a point of a sweep; one of them fails until it is mended."""
+    Path(log_dir, "curve").touch()
+    with Path(folder, "ran").open("a") as file:
+        print(lr, deep, file=file)
+    if lr == 3 and not Path(folder, "mended").exists():
+        raise ValueError("diverged")
+    return {"loss": lr * 10, "deep": deep, "size": os.environ["HOROVOD_SIZE"]}
+
+
+def case_sweep():
+    """A sweep whose third point fails, and again after that was mended."""
+    here = str(Path.cwd())
+    grid = {"lr": [1, 2, 3], "folder": [here], "deep": [False]}
+    first = sweep(point, grid, at_once=2, best="smallest", wait=False)
+    first.wait()
+    rows = first.rows()
+    Path("mended").touch()
+    again = sweep(point, grid, resume=True, best="smallest", wait=False)
+    again.wait()
+    return {
+        "rows": rows,
+        "table": str(first.table()),
+        "again": [row["state"] for row in again.rows()],
+        "same": again.folder == first.folder,
+        "ran": sorted(Path("ran").read_text().splitlines()),
+        "curves": sorted(path.parent.name[:8] for path in first.folder.logs.glob("*/curve")),
+    }
+
+
+def wait_at(folder, number):
+    """Runs on a rank: a point of a sweep that leaves its process id and trains for an hour."""
+    path = Path(folder, f"{number}.pid")
+    path.with_suffix(".new").write_text(f"{os.getpid()}\n")
+    path.with_suffix(".new").replace(path)
+    time.sleep(3600)
+
+
+def case_sweep_interrupt():
+    """The interrupt button while two points of three run."""
+
+    def start(function, folder):
+        sweep(function, {"folder": [folder], "number": [0, 1, 2]}, at_once=2)
+
+    found = interrupted(wait_at, start=start)
+    give_up_at = time.monotonic() + 30
+    while any(map(_runs, found["alive"])) and time.monotonic() < give_up_at:
+        time.sleep(0.1)
+    return {"alive": [pid for pid in found["alive"] if _runs(pid)]}
+
+
 def case_odd_script():
     """A script in Latin-1, whose name and folder are no UTF-8, fails; one that hides its encoding.
 
@@ -429,7 +480,7 @@ def _refusal(call):
     return {}
 
 
-def interrupted(function, **shape):
+def interrupted(function, *, start=run, **shape):
     """Return how long a run took to end after the interrupt button, and which ranks it left."""
     pressed_at = []
 
@@ -441,7 +492,7 @@ def interrupted(function, **shape):
 
     threading.Thread(target=press, daemon=True).start()
     try:
-        run(function, str(Path.cwd()), **shape)
+        start(function, str(Path.cwd()), **shape)
     except KeyboardInterrupt:
         seconds = time.monotonic() - pressed_at[0]
         pids = [int(path.read_text()) for path in Path.cwd().glob("*.pid")]

@@ -18,7 +18,7 @@ CASES = (
     *("exit", "killed_while_saving"),
     *("long_lines", "unsendable_argument", "unsendable_result", "keyboard", "no_gpus", "uneven"),
     *("progress", "own_job_progress", "progress_alone"),
-    *("notebook", "notebook_failure"),
+    *("notebook", "notebook_failure", "sweep", "sweep_interrupt"),
     *("script", "odd_script", "magic", "own_job", "own_job_crash", "own_job_interrupt", "detached"),
 )
 
@@ -329,6 +329,40 @@ def test_a_failed_cell_is_named_with_its_number_first_line_and_error(session):
     cell = {"number": 2, "source": "b = {}", "error": "KeyError: 'loss'"}
     assert value["result"]["failed_cell"] == cell
     assert not value["ran"]
+
+
+def test_a_sweep_has_a_row_for_each_point_with_arguments_state_and_results(session):
+    rows = session.run_case("sweep").value["rows"]
+
+    assert [row["lr"] for row in rows] == [1, 2, 3]
+    assert [row["state"] for row in rows] == ["done", "done", "failed"]
+    assert [row.get("loss") for row in rows] == [10, 20, None]
+    assert rows[0]["size"] == "1"
+    assert rows[2]["error"] == "ValueError: diverged"
+
+
+def test_the_cell_says_how_far_a_sweep_is_and_which_point_is_the_best(session):
+    outcome = session.run_case("sweep")
+
+    assert "3 points as job " in outcome.cell
+    assert "3 points: 2 done, 1 failed; best so far 10 with lr=1, " in outcome.cell
+    assert "ValueError: diverged" in outcome.value["table"]
+
+
+def test_a_sweep_that_goes_on_runs_only_points_that_are_not_done(session):
+    value = session.run_case("sweep").value
+
+    assert value["same"]
+    assert value["again"] == ["done", "done", "done"]
+    assert value["ran"] == ["1 False", "2 False", "3 False", "3 False"]
+
+
+def test_each_point_of_a_sweep_has_a_folder_for_its_curves(session):
+    assert session.run_case("sweep").value["curves"] == ["000-lr=1", "001-lr=2", "002-lr=3"]
+
+
+def test_the_interrupt_button_ends_all_points_of_a_sweep(session):
+    assert session.run_case("sweep_interrupt").value == {"alive": []}
 
 
 def test_a_script_whose_name_is_no_utf_8_shows_its_error(session):

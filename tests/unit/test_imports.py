@@ -122,7 +122,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
 # What `dsportal` may import besides the standard library: it runs in any environment.
 OF_A_KERNEL = {
     *("tensorflow", "keras", "horovod", "torch"),
-    *("numpy", "cloudpickle", "IPython", "ipykernel", "zmq", "dsportal"),
+    *("numpy", "pandas", "cloudpickle", "IPython", "ipykernel", "zmq", "dsportal"),
 }
 
 

@@ -7,6 +7,8 @@
     training = run(train, gpus=8, nodes=2, wait=False)  # continues without the notebook
     runs(), attach("k3v9").wait()                       # find it again
     accuracy = run(train, gpus=8, nodes=2, mpi=True)    # Horovod over MPI instead of Gloo
+    run("train.ipynb", gpus=2, parameters={"lr": 0.1})  # a notebook as a job
+    sweep(train, {"lr": [0.1, 0.01]}, at_once=8)        # a job for each point of a grid
 
 `report(step=..., images=..., loss=...)` in the function feeds a progress bar in the cell.
 
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
     from dsportal.notebook.handle import Run
     from dsportal.notebook.runner import run
     from dsportal.notebook.runs import attach, runs
+    from dsportal.notebook.sweep import sweep
+    from dsportal.notebook.sweep_handle import Sweep
     from dsportal.notebook.tensorboard import tensorboard
     from dsportal.worker.progress import report
 
@@ -53,6 +57,7 @@ __all__ = [
     "Run",
     "SessionError",
     "StepError",
+    "Sweep",
     "TensorBoardError",
     "UnaveragedError",
     "attach",
@@ -60,17 +65,20 @@ __all__ = [
     "report",
     "run",
     "runs",
+    "sweep",
     "tensorboard",
 ]
 # Read when they are asked for: hub, spawner and the start of each kernel need none of them, and a
 # quarter of a second is much to a page.
 _MODULES = {
     "Run": "notebook.handle",
+    "Sweep": "notebook.sweep_handle",
     "attach": "notebook.runs",
     "p2p": "gpu_links",
     "report": "worker.progress",
     "run": "notebook.runner",
     "runs": "notebook.runs",
+    "sweep": "notebook.sweep",
     "tensorboard": "notebook.tensorboard",
 }
 

@@ -23,6 +23,8 @@ from dsportal.slurm.states import Phase, parse_state
 # State, nodes and reason of a job; names of steps; state of a job that squeue has forgotten.
 QUEUED = Squeue("TNr")
 STEP_NAMES = Squeue("j")
+# Number of a task in its array, and its state.
+TASKS = Squeue("KT")
 ENDED = Sacct(("JobIDRaw", "State"))
 _TIMEOUT_S = 10
 # A new job has one of these reasons until Slurm has considered it.
@@ -160,6 +162,20 @@ def job_state(job_id: int) -> JobState:
         return _state_in_accounting(job_id)
     state, nodes, reason = row
     return JobState(state=state, nodes=nodes, reason=reason)
+
+
+def task_states(job_id: int) -> dict[int, str] | None:
+    """Return the states of an array's tasks that Slurm still knows, or None without an answer.
+
+    Source:
+        squeue(1), --array and %K, Slurm 22.05.
+    """
+    nonce = new_nonce()
+    done = _slurm(["squeue", *TASKS.options(nonce), f"--jobs={job_id}", "--array"])
+    if done is None or (done.returncode != 0 and NO_SUCH_JOB not in done.stderr):
+        return None
+    rows = TASKS.rows(done.stdout, nonce)
+    return {int(task): state for task, state in rows if task.isdecimal()}
 
 
 def cancel(job_id: int, *, kill: bool = False) -> None:

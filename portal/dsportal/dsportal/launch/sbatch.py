@@ -37,6 +37,8 @@ class JobRequest:
         partition: Slurm partition, or empty for the default one.
         account: Slurm account, or empty for the default one.
         qos: Slurm quality of service, or empty for the default one.
+        array: Numbers of the tasks of an array, as sbatch has them, such as "0-49%8"; empty for a
+            single job.
     """
 
     name: str
@@ -48,6 +50,7 @@ class JobRequest:
     partition: str = ""
     account: str = ""
     qos: str = ""
+    array: str = ""
 
 
 def resource_options(request: JobRequest) -> list[str]:
@@ -91,7 +94,9 @@ def sbatch_argv(request: JobRequest) -> list[str]:
         "--export=ALL",
         warning_option(request.walltime_s),
         f"--chdir={request.folder}",
-        f"--output={request.folder / 'job.log'}",
+        # %a is the number of the task.
+        f"--output={request.folder / ('job-%a.log' if request.array else 'job.log')}",
+        *([f"--array={request.array}"] if request.array else []),
     ]
 
 

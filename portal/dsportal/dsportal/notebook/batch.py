@@ -1,6 +1,6 @@
 """Entry point of a run with a job of its own, on the job's first node.
 
-Started as `python -m dsportal.notebook.batch RUN_FOLDER`.
+Started as `python -m dsportal.notebook.batch RUN_FOLDER`, in a sweep's array with its folder.
 
 It serves the rendezvous, starts the ranks on all nodes and writes their logs, so that the run no
 longer needs the notebook.
@@ -24,6 +24,7 @@ from dsportal.notebook.supervise import supervise
 from dsportal.rendezvous.network import LOOPBACK, address_of_node
 from dsportal.task.folder import RunFolder
 from dsportal.task.plan import End, Failure, Plan
+from dsportal.task.sweep_folder import SweepFolder
 
 # Slurm sends it some time before the limit, and the site may send it before a preemption.
 WARNING_SIGNAL = signal.SIGUSR1
@@ -35,7 +36,10 @@ class JobToldToEnd(BaseException):
 
 def main(argv: list[str]) -> int:
     """Return the exit status of `run_ranks` for the folder in `argv`."""
-    return run_ranks(RunFolder(Path(argv[1])))
+    folder = Path(argv[1])
+    task = os.environ.get("SLURM_ARRAY_TASK_ID")
+    # Slurm sets it for the tasks of an array alone; jobs do not inherit it.
+    return run_ranks(RunFolder(folder) if task is None else SweepFolder(folder).run(int(task)))
 
 
 def run_ranks(folder: RunFolder, shown: Sequence[int] = ()) -> int:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from dsportal.errors import SessionError, StepError
 from dsportal.launch import commands
 from dsportal.launch.layout import Layout
+from dsportal.launch.outside import read_image_start
 from dsportal.launch.sbatch import JobRequest
 from dsportal.launch.session import SessionAllocation
 from dsportal.notebook.handle import Run
@@ -22,12 +25,24 @@ def submit_run(
     session: SessionAllocation,
     walltime_s: int,
     command: Sequence[str],
+    *,
+    array: str = "",
+    is_new: bool = True,
 ) -> Run:
     """Queue the job of a run whose folder is complete, with what comes with GPUs in this session.
 
+    Args:
+        folder: Of the run, or of a sweep.
+        shape: Ranks and nodes of the job, or of each task of an array.
+        session: The session that it is started from.
+        walltime_s: Time limit in seconds.
+        command: What the job runs.
+        array: Tasks of an array, as sbatch has them; empty for a single job.
+        is_new: True if the folder holds nothing that an earlier job has left.
+
     Raises:
-        SessionError: If it would wait for ever. The folder is removed then.
-        StepError: If Slurm refuses it, and then the folder is removed too, or does not answer.
+        SessionError: If it would wait for ever. A new folder is removed then.
+        StepError: If Slurm refuses it, and then a new folder is removed too, or does not answer.
     """
     request = JobRequest(
         name=folder.name,
@@ -39,17 +54,26 @@ def submit_run(
         partition=session.partition,
         account=session.account,
         qos=session.qos,
+        array=array,
     )
     try:
         job_id = commands.submit(request, command)
     except (SessionError, StepError) as error:
         # Without an answer the job may be in the queue, and then needs its folder.
-        if isinstance(error, SessionError) or error.is_refused:
+        if is_new and (isinstance(error, SessionError) or error.is_refused):
             forget(folder)
         raise
     # At once: `attach` finds the job by it if this kernel dies.
     folder.write_job_id(job_id)
     return Run(folder, job_id, show)
+
+
+def batch_command(folder: Path) -> list[str]:
+    """Return the command of a job that runs the ranks of a run, or a point of a sweep."""
+    # The job starts on the node itself; only its ranks are in the image of this kernel.
+    image = read_image_start(os.environ)
+    python = sys.executable if image is None else image.python
+    return [python, "-m", "dsportal.notebook.batch", str(folder)]
 
 
 def forget(folder: RunFolder) -> None:

@@ -21,7 +21,7 @@ from dsportal.launch.sbatch import DEFAULT_WALLTIME_S
 from dsportal.launch.session import SessionAllocation, read_session
 from dsportal.notebook.handle import Run
 from dsportal.notebook.notebook_job import run_notebook
-from dsportal.notebook.own_job import forget, name_place, submit_run
+from dsportal.notebook.own_job import batch_command, forget, name_place, submit_run
 from dsportal.notebook.progress_bar import ProgressBar
 from dsportal.notebook.resume import announce_resumed, copy_checkpoints, find_resumed
 from dsportal.notebook.runs import runs_of_session
@@ -94,7 +94,7 @@ def run(
             raise LaunchError(f"You asked for {name}={value!r}; choose 'first' or 'all'.")
     session = read_session(os.environ)
     shape = parse_layout(gpus, nodes, session.n_gpus)
-    walltime_s = _walltime_s(hours, session)
+    walltime_s = parse_hours(hours, session)
     if is_notebook(train):
         notebook = run_notebook(
             train, args, kwargs, shape=shape, session=session, walltime_s=walltime_s
@@ -102,14 +102,16 @@ def run(
         return notebook.wait() if wait else notebook
     in_own_job = not wait or hours is not None or not fits_session(shape, session)
     call = make_call(train, args, kwargs)
-    _check_arguments(call)
+    check_arguments(call)
     # What can be refused is refused before the folder is created.
     resumed = find_resumed(resume, call_name(call))
     commands.check_srun()
     if mpi:
         check_mpi()
     returns_list = results == "all"
-    plan = _plan(session, shape, call, returns_list=returns_list, in_own_job=in_own_job, mpi=mpi)
+    plan = make_plan(
+        session, shape, call, returns_list=returns_list, in_own_job=in_own_job, mpi=mpi
+    )
     folder = create_folder(call_name(call), datetime.now())
     try:
         if resumed is not None:
@@ -128,7 +130,7 @@ def run(
     return _run_step(folder, plan, session, n_shown=plan.n_ranks if show == "all" else 1)
 
 
-def _check_arguments(call: Call) -> None:
+def check_arguments(call: Call) -> None:
     """Refuse arguments that the function does not take, before anything is started."""
     if call.function is None:
         return
@@ -147,15 +149,16 @@ def _check_arguments(call: Call) -> None:
         raise LaunchError(f"{call_name(call)}() cannot be called: {error}.{hint}") from error
 
 
-def _plan(
+def make_plan(
     session: SessionAllocation,
     shape: Layout,
     call: Call,
     *,
-    returns_list: bool,
-    in_own_job: bool,
-    mpi: bool,
+    returns_list: bool = False,
+    in_own_job: bool = True,
+    mpi: bool = False,
 ) -> Plan:
+    """Return what the ranks of a call must know."""
     image = read_image_start(os.environ)
     # Set by jupyter_server; of a console it is no path of a notebook.
     notebook = os.environ.get("JPY_SESSION_NAME", "")
@@ -180,7 +183,8 @@ def _plan(
     )
 
 
-def _walltime_s(hours: object, session: SessionAllocation) -> int:
+def parse_hours(hours: object, session: SessionAllocation) -> int:
+    """Return the time limit in seconds that `hours` means, None as the length of the session."""
     if hours is None:
         return session.walltime_s or DEFAULT_WALLTIME_S
     # True and False are ints in Python.
@@ -190,10 +194,7 @@ def _walltime_s(hours: object, session: SessionAllocation) -> int:
 
 
 def _submit(folder: RunFolder, shape: Layout, session: SessionAllocation, walltime_s: int) -> Run:
-    # The job starts on the node itself; only its ranks are in the image of this kernel.
-    image = read_image_start(os.environ)
-    python = sys.executable if image is None else image.python
-    command = [python, "-m", "dsportal.notebook.batch", str(folder.path)]
+    command = batch_command(folder.path)
     started = submit_run(folder, shape, session, walltime_s, command)
     plan = folder.read_plan()
     nodes = "1 node" if shape.n_nodes == 1 else f"{shape.n_nodes} nodes"

@@ -63,3 +63,10 @@ def test_a_job_inherits_neither_the_login_nor_the_place_of_the_session():
     )
 
     assert sorted(environ) == ["HOME", "MY_SETTING", "PORTAL_GPUS_SIMULATED", "SLURM_CONF"]
+
+
+def test_the_points_of_a_sweep_are_an_array_whose_tasks_have_a_log_each():
+    argv = sbatch_argv(replace(REQUEST, array="0-49%8"))
+
+    assert "--array=0-49%8" in argv
+    assert f"--output={REQUEST.folder}/job-%a.log" in argv
