@@ -14,6 +14,8 @@ from dsportal.errors import LaunchError, printable
 from dsportal.launch.job_file import NOTEBOOK, PROGRAMS, render_job_file
 from dsportal.launch.layout import parse_layout
 from dsportal.launch.sbatch import JobRequest
+from dsportal.launch.session import SessionAllocation
+from dsportal.notebook.notebook_job import run_notebook
 from dsportal.packages.start import KERNEL
 from dsportal.slurm.errors import PortalError
 from dsportal.task.notebook import find_notebook, is_notebook, parse_parameter
@@ -93,6 +95,9 @@ def add_commands(commands: Any) -> None:
     new.add_argument(
         "--output", type=Path, metavar="FILE", help="job file (default: SCRIPT.job, - prints it)"
     )
+    new.add_argument(
+        "--submit", action="store_true", help="queue a notebook at once, without a job file"
+    )
     new.add_argument("--force", action="store_true", help="replace an existing file")
     new.add_argument("script", type=Path, help="training script, or a notebook")
     # The script's own options too, which argparse would else take for ours.
@@ -125,6 +130,8 @@ def write_job(arguments: argparse.Namespace) -> int:
         raise JobError(f"There is no script {script}. Paths start at {Path.cwd()}.")
     if is_notebook(script):
         check_notebook(script, arguments.arguments)
+    elif arguments.submit:
+        raise JobError("--submit is for notebooks. Leave it out, and submit the job file: sbatch.")
     if arguments.mpi and arguments.program != "horovod":
         raise JobError(f"--mpi is for Horovod. Leave it out for --with {arguments.program}.")
     try:
@@ -151,6 +158,8 @@ def write_job(arguments: argparse.Namespace) -> int:
         account=arguments.account,
         qos=arguments.qos,
     )
+    if arguments.submit:
+        return _submit(arguments, request, rule)
     text = render_job_file(
         request,
         script=script,
@@ -174,6 +183,34 @@ def write_job(arguments: argparse.Namespace) -> int:
     except OSError as error:
         raise JobError(f"{path} cannot be written: {error.strerror}.") from error
     print(printable(f"{path}: start it with\n    sbatch {path}"))
+    return 0
+
+
+def _submit(arguments: argparse.Namespace, request: JobRequest, rule: Rule) -> int:
+    # One GPU with what comes with it at this site.
+    place = SessionAllocation(
+        job_id=0,
+        node="",
+        n_gpus=1,
+        n_cores=rule.cores_per_gpu,
+        n_usable_cores=rule.cores_per_gpu,
+        simulated_gpus=rule.simulated_gpus,
+        memory_mib=rule.memory_mib_per_gpu,
+        partition=request.partition,
+        account=request.account,
+        qos=request.qos,
+    )
+    try:
+        run_notebook(
+            arguments.script,
+            (),
+            {"parameters": parameters_of(arguments.arguments)},
+            shape=request.shape,
+            session=place,
+            walltime_s=request.walltime_s,
+        )
+    except LaunchError as error:
+        raise JobError(str(error)) from error
     return 0
 
 

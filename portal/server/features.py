@@ -26,6 +26,7 @@ NAMES = (
     "files",
     "git",
     "jobs",
+    "notebook_jobs",
     "reading",
     "rescue",
     "runs",

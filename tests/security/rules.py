@@ -267,6 +267,7 @@ SESSION_OWNER = frozenset({
     r"/portal/api/kernels/([^/]+)/executions/([^/]+)$",
     r"/portal/api/mlflow$",
     r"/portal/api/mlflow/([^/]+)$",
+    r"/portal/api/notebook-jobs$",
     r"/portal/api/runs$",
     r"/portal/api/runs/([^/]+)$",
     r"/portal/api/runs/([^/]+)/output$",

@@ -11,6 +11,7 @@ import functools
 import json
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -338,6 +339,16 @@ def case_notebook_failure():
     (result,) = Path().glob("train-*.json")
     values = json.loads(result.read_text())
     return {**found, "state": attach().state, "result": values, "ran": Path("ran").exists()}
+
+
+def case_notebook_submitted():
+    """The same from a terminal, or from JupyterLab's form."""
+    write_notebook("lr = 0.1", "lr * 2")
+    command = [f"{os.environ['PORTAL_COMMANDS']}/dsportal", "job", "new", "--submit"]
+    words = ["--gpus", "1", "--hours", "0.1", "train.ipynb", "-p", "lr=0.5"]
+    done = subprocess.run([*command, *words], capture_output=True, text=True, check=False)
+    result = attach().wait(show="none")
+    return {"said": done.stdout + done.stderr, "output": result["output"]}
 
 
 def point(lr, folder, log_dir, deep=False):

@@ -89,6 +89,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "git": ("base", "patches"),
         "jobs": ("base",),
         "kernels": ("base", "patches"),
+        "notebook_jobs": ("base",),
         "ports": ("base",),
         "reading": ("base",),
         "rescue": ("base",),

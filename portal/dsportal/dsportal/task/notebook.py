@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,8 +17,6 @@ from dsportal.errors import LaunchError
 SUFFIX = ".ipynb"
 # R's names have dots.
 _NAME = re.compile(r"[^\W\d][\w.]*")
-# What Python users type, beside JSON's own words.
-_WORDS = {"True": True, "False": False, "None": None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +97,7 @@ def check_parameters(parameters: object) -> dict[str, Any]:
 
 
 def parse_parameter(text: str) -> tuple[str, Any]:
-    """Return name and value of `NAME=VALUE`, the value as JSON if it is that, else as text.
+    """Return name and value of `NAME=VALUE`, the value as JSON or Python writes it, else as text.
 
     Raises:
         LaunchError: If there is no "=", or the name is none of a variable.
@@ -105,9 +105,8 @@ def parse_parameter(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals or not _NAME.fullmatch(name):
         raise LaunchError(f"You asked for -p {text}; give a name and a value, such as -p lr=0.1")
-    if value in _WORDS:
-        return name, _WORDS[value]
-    try:
-        return name, json.loads(value)
-    except ValueError:
-        return name, value
+    for parse in (json.loads, ast.literal_eval):
+        # Python has values that JSON has not, such as sets.
+        with suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            return name, json.loads(json.dumps(parse(value)))
+    return name, value

@@ -16,6 +16,7 @@ import { missingKernelPlugin } from './kernels/missingkernel';
 import { mlflowPlugin } from './viewers/mlflow';
 import { narrowPlugin } from './lab/narrow';
 import { newMenuPlugin } from './lab/newmenu';
+import { notebookJobsPlugin } from './notebook_jobs/notebookjobs';
 import { noticesPlugin } from './session/notices';
 import { previewPlugin } from './files/preview';
 import { resavePlugin } from './files/resave';
@@ -48,6 +49,7 @@ export default [
   executionsPlugin,
   missingKernelPlugin,
   jobsPlugin,
+  notebookJobsPlugin,
   runsPlugin,
   templatesPlugin,
   launcherSearchPlugin,

@@ -20,6 +20,7 @@ ROUTES = {
     "files": "portal/api/uploads?path=new.bin&size=1&modified=1",
     "jobs": "portal/jobs",
     "kernels": "portal/api/environments",
+    "notebook_jobs": "portal/api/notebook-jobs",
     "ports": "port/1/",
     "reading": "portal/reading",
     "runs": "portal/runs",

@@ -41,6 +41,9 @@ def test_what_a_job_leaves_has_the_date_of_its_run_and_stands_beside_the_noteboo
         ("word=a=b", "word", "a=b"),
         ('sizes=[1, "x"]', "sizes", [1, "x"]),
         ("learning.rate=1e-3", "learning.rate", 0.001),
+        ("name='adam'", "name", "adam"),
+        ("sizes=(1, 2)", "sizes", [1, 2]),
+        ("odd={1, 2}", "odd", "{1, 2}"),
         ("empty=", "empty", ""),
     ],
 )

@@ -1,0 +1,1 @@
+"""A notebook as a Slurm job, from the notebook's toolbar and the file browser."""

@@ -1,0 +1,68 @@
+"""REST API `portal/api/notebook-jobs`: run a notebook as a job."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from jupyter_server.base.handlers import APIHandler
+
+from portal.server.base.authorization import for_the_user, whole_number
+from portal.server.base.errors import JobError
+from portal.server.notebook_jobs.order import parse_order
+
+TIMEOUT_S = 60
+# Of a session whose length is not known.
+DEFAULT_HOURS = 8.0
+_COMMAND = ("-P", "-c", "import sys; from portal.cli import user_main; sys.exit(user_main())")
+
+
+class NotebookJobsHandler(APIHandler):
+    """Notebooks as jobs."""
+
+    auth_resource = "jobs"
+
+    def initialize(self, root_dir: str) -> None:
+        """Store the arguments of the route."""
+        self.root = Path(os.path.realpath(root_dir))
+
+    @for_the_user
+    async def get(self) -> None:
+        """Return what the form begins with: the session's own size."""
+        n_gpus = whole_number(os.environ.get("PORTAL_N_GPUS", ""), 1)
+        walltime_s = whole_number(os.environ.get("PORTAL_WALLTIME_S", ""), 0)
+        hours = round(walltime_s / 3600, 2) or DEFAULT_HOURS
+        self.finish({"gpus": max(1, n_gpus), "nodes": 1, "hours": hours})
+
+    @for_the_user
+    async def post(self) -> None:
+        """Queue a job: 201 and `{"message": sentence}`."""
+        order = parse_order(self.request.body, self.root)
+        self.set_status(201)
+        self.finish({"message": await run_dsportal(order.arguments())})
+
+
+async def run_dsportal(arguments: list[str]) -> str:
+    """Run the command of sessions, as the user does in a terminal; return what it prints."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *_COMMAND,
+        *arguments,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        printed, said = await asyncio.wait_for(process.communicate(), TIMEOUT_S)
+    except TimeoutError as error:
+        process.kill()
+        await process.wait()
+        raise JobError(
+            f"The job was not queued within {TIMEOUT_S} s. Look at your Slurm jobs, and try again."
+        ) from error
+    if process.returncode:
+        words = said.decode(errors="replace").strip().removeprefix("dsportal: ")
+        raise JobError(words or "The job was not queued, and nothing said why. Try again.")
+    return printed.decode(errors="replace").strip()

@@ -1,0 +1,62 @@
+"""What the form of a notebook asks for, as a command line. Pure."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from portal.server.base.errors import JobError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotebookOrder:
+    """A notebook to run as a job.
+
+    Attributes:
+        path: Absolute.
+        gpus: On all nodes together.
+        parameters: Text of each value by name.
+    """
+
+    path: Path
+    gpus: int
+    nodes: int
+    hours: float
+    parameters: Mapping[str, str]
+
+    def arguments(self) -> list[str]:
+        """Return the arguments of the command `dsportal`."""
+        given = [word for pair in self.parameters.items() for word in ("-p", "=".join(pair))]
+        size = [f"--gpus={self.gpus}", f"--nodes={self.nodes}", f"--hours={self.hours}"]
+        return ["job", "new", "--submit", *size, str(self.path), *given]
+
+
+def parse_order(body: bytes, root: Path) -> NotebookOrder:
+    """Return what a request asks for.
+
+    Args:
+        body: JSON with `path` below `root`, `gpus`, `nodes`, `hours` and `parameters`.
+        root: The folder at the top of the file browser.
+    """
+    try:
+        values: Any = json.loads(body)
+        name, parameters = str(values["path"]), dict(values.get("parameters") or {})
+        gpus, nodes = int(values.get("gpus", 1)), int(values.get("nodes", 1))
+        hours = float(values.get("hours", 8))
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        raise JobError(
+            'Name the notebook: {"path": "train.ipynb", "gpus": 1, "nodes": 1, "hours": 8, '
+            '"parameters": {"lr": "0.1"}}.'
+        ) from error
+    texts = {str(each): str(value) for each, value in parameters.items()}
+    if any("\0" in text for text in (name, *texts, *texts.values())):
+        raise JobError("No name and no value can hold a null character. Take it away.")
+    # Lexical only: links, such as the one to the shared storage, may lead out of the root.
+    path = Path(os.path.normpath(root / name))
+    if not path.is_relative_to(root) or path == root:
+        raise JobError("The notebook is outside your files. Choose one in the file browser.")
+    return NotebookOrder(path=path, gpus=gpus, nodes=nodes, hours=hours, parameters=texts)
