@@ -32,7 +32,6 @@ class Cache(Generic[*Key, Value]):
 
     Args:
         request: Fetches the value of a key; never returns None.
-        fresh_s: Seconds until a value expires.
         busy_factor: While callers keep asking, each value is fresh for longer than the one before
             it, up to `fresh_s` times this factor, 1 or more: so many callers cost few requests, and
             a single one gets a new value. After a pause of that length or `expire` it is `fresh_s`
@@ -41,7 +40,6 @@ class Cache(Generic[*Key, Value]):
         failure_s: Seconds for which a PortalError of `request` is raised again without another
             request, `fresh_s` at most; 0 for none.
         n_kept: Most values that are kept, 1 or more; the oldest go first.
-        clock: Monotonic, in seconds.
     """
 
     def __init__(

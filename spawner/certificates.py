@@ -109,7 +109,6 @@ def load_identity(environment: MutableMapping[str, str], address: str) -> str:
     Args:
         environment: Holds AUTHORITY_VARIABLE; JUPYTERHUB_SSL_KEYFILE, _CERTFILE and _CLIENT_CA
             are set.
-        address: Address of this node.
     """
     job = environment.get("SLURM_JOB_ID", "")
     key, certificate = make_identity(f"Session of job {job}", address)
@@ -123,7 +122,6 @@ def make_identity(name: str, address: str) -> tuple[str, str]:
     """Make a self-signed certificate.
 
     Args:
-        name: Common name, for people.
         address: IP address or host name that its holder listens on.
 
     Returns:

@@ -37,7 +37,6 @@ class PreflightError(PortalError):
     """A session would not work: its user's home or the site's storage is not in order.
 
     Args:
-        message: What is wrong, and its cure.
         needs_rescue: Whether the home is full, so that only a session that writes nothing there
             starts.
     """
@@ -53,10 +52,8 @@ class SlurmError(PortalError):
     """A Slurm command failed.
 
     Args:
-        message: A sentence for the user.
         argv: The command as it was run; never holds a secret.
         exit_code: None if it did not end.
-        stderr: What it printed there.
     """
 
     http_status = 502

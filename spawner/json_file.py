@@ -14,7 +14,6 @@ class JsonFile:
 
     Args:
         path: None keeps nothing.
-        log: Gets a warning if the file cannot be read or written; the hub continues without it.
     """
 
     def __init__(self, path: Path | None, *, log: logging.Logger) -> None:

@@ -53,8 +53,6 @@ def told_table(told: Any, cls: type[T], where: str) -> T:
 
     Args:
         told: The table as JSON has it.
-        cls: Its dataclass.
-        where: Its name, for messages.
     """
     if isinstance(told, dict):
         known = {key.name for key in fields(cls)}  # type: ignore[arg-type]

@@ -73,9 +73,6 @@ def parse_statfs(text: str) -> Space | None:
 def parse_quota(text: str) -> Space | None:
     """Return the quota that the site's own program prints.
 
-    Args:
-        text: Bytes used and bytes allowed.
-
     Returns:
         None for any other text, and if the user has no limit.
 

@@ -26,11 +26,6 @@ def render_rules(
     """Return the text of a file for sudo's folder: one program as any user, one as Slurm's account.
 
     Args:
-        account: The hub's account.
-        group: UNIX group of the users.
-        slurm_user: Slurm's own account.
-        launcher: Program that the hub runs as users.
-        extender: Program that it runs as `slurm_user`.
         mark: First line of the file, which says who wrote it.
         variables: File of root's with variables that these programs find in their environment.
 

@@ -116,7 +116,6 @@ async def wait_for_lock(db: Any, timeout_s: float) -> None:
 
     Args:
         db: JupyterHub's session of SQLAlchemy.
-        timeout_s: The longest wait.
 
     Raises:
         DatabaseLockedError: If another process still holds it then.

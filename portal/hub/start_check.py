@@ -45,8 +45,6 @@ async def find_lacks(
     Args:
         launcher: The program that sudo starts as a user.
         uses_sudo: Whether it is sudo that starts it.
-        account: The hub's own.
-        path: PATH of programs.
     """
     lacks = list(_faults_of_programs(launcher))
     if uses_sudo:

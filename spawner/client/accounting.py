@@ -114,7 +114,6 @@ class Accounting:
         """Return the GPUs that all of a user's jobs held, and the user's sessions without a GPU.
 
         Args:
-            user: Whose jobs.
             since: Jobs that ended earlier are left out; Slurm's local time without a zone.
 
         Returns:

@@ -25,7 +25,6 @@ class LauncherClient:
     Args:
         launcher_argv: The launcher as the sudoers file names it.
         sudo_argv: sudo and its options, up to the user's name.
-        path: PATH to find sudo on.
     """
 
     def __init__(

@@ -70,9 +70,6 @@ class Preflight:
     def request(self, *, is_rescue: bool = False) -> dict[str, Any]:
         """Return the checks in the launcher's format.
 
-        Args:
-            is_rescue: Whether the session is there to clean up a full home.
-
         Returns:
             Checks by name and "timeout_s"; empty if all are off.
         """
@@ -90,9 +87,6 @@ class Preflight:
     def request_json(self, *, is_rescue: bool = False) -> dict[str, Any]:
         """Return the part of a submit request that has the launcher check storage first.
 
-        Args:
-            is_rescue: Whether the session is there to clean up a full home.
-
         Returns:
             "checks", and "refuse" with the names of those whose fault prevents the submission;
             empty if all are off.
@@ -108,11 +102,7 @@ class Preflight:
         return weights[name] is OnFailure.REFUSE
 
     def assess(self, found: Mapping[str, Mapping[str, Any]]) -> list[str]:
-        """Return warnings about what the checks found, each a sentence with a next step.
-
-        Args:
-            found: Results by name of the check: JSON objects with "fault", empty if all is well.
-        """
+        """Return warnings about what the checks found, each a sentence with a next step."""
         warnings = []
         for name, what in found.items():
             fault = str(what.get("fault", ""))

@@ -52,10 +52,7 @@ class Queue:
     """The queue of pending jobs, read rarely and shared by all sessions.
 
     Args:
-        list_queue: See `Slurm.list_queue`.
-        age_s: Seconds until an answer expires.
         stale_s: Seconds for which an expired answer is still used if Slurm does not answer.
-        clock: Monotonic, in seconds.
     """
 
     def __init__(

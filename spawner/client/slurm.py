@@ -71,8 +71,6 @@ class Slurm:
     Args:
         launcher_argv: The launcher as the sudoers file names it.
         sudo_argv: sudo and its options, up to the user's name.
-        timeout_s: Seconds until a query is given up.
-        path: PATH to find Slurm's commands on.
     """
 
     def __init__(
@@ -204,9 +202,6 @@ class Slurm:
         """Submit a job as a user, after checking the user's storage.
 
         Args:
-            user: Owner of the job.
-            job: Options and script.
-            environment: Variables of the job, secrets among them.
             preflight: Checks that run first, as the user; None for none.
 
         Returns:
@@ -272,7 +267,6 @@ class Slurm:
         """Return the end of a job's log as the job wrote it; empty if there is no log.
 
         Args:
-            key: Which job.
             n_bytes: Most bytes to read, 1 to 1,048,576.
 
         Raises:

@@ -22,7 +22,6 @@ class Storage:
         """Return the space of folders, by path.
 
         Args:
-            user: Account to act as.
             folders: Absolute paths, or "~" for the user's home; 8 at most.
 
         Returns:

@@ -28,8 +28,6 @@ class TimeLimits:
         extender_argv: The program that extends a limit, as the sudoers file names it.
         sudo_argv: sudo and its options, up to the account's name.
         slurm_user: Slurm's own account, SlurmUser in slurm.conf.
-        timeout_s: Seconds until a query is given up.
-        path: PATH to find Slurm's commands on.
     """
 
     def __init__(

@@ -81,8 +81,6 @@ class Watch:
 
         Args:
             now: By the watcher's clock.
-            left_s: Seconds until the end.
-            ends_at: The end, as squeue writes it.
         """
         self._left_s, self._known_at = left_s, now
         if self.record is not None:

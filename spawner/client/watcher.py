@@ -38,13 +38,10 @@ class Watcher:
 
     Args:
         list_jobs: Answers for many job ids with one call; see `Slurm.list_jobs`.
-        read_ends: See `Accounting.read_ends`.
         waiting_s: Seconds between queries while somebody waits.
-        running_s: Seconds between queries otherwise.
         absent_s: Seconds after which a job counts as over if squeue does not show it and accounting
             does not know it or is not kept.
         sees_all: Whether Slurm shows the hub all users' jobs; if not, an absent one may run.
-        clock: Monotonic, in seconds.
         wait: Waits for an event, for some seconds at most.
 
     Attributes:
@@ -125,7 +122,6 @@ class Watcher:
         """Use an answer that was fetched for another purpose in place of the next query.
 
         Args:
-            records: All jobs of the cluster.
             asked_at: When Slurm was queried, by this watcher's clock.
         """
         self._looked_at, self._is_postponed = self._clock(), True
@@ -133,13 +129,7 @@ class Watcher:
         await self._evaluate(self._open_watches(), records, asked_at)
 
     def set_end(self, watch: Watch, *, left_s: int, ends_at: str) -> None:
-        """Set an end that Slurm has just accepted; a query under way may still return the old one.
-
-        Args:
-            watch: What `watch` returned.
-            left_s: Seconds until the end.
-            ends_at: The end, as squeue writes it.
-        """
+        """Set an end that Slurm has just accepted, whatever a query under way returns."""
         watch.set_end(self._clock(), left_s=left_s, ends_at=ends_at)
 
     def left_s(self, watch: Watch) -> int | None:

@@ -38,7 +38,6 @@ class ForecastRecord:
     Args:
         path: In a folder that only the hub can write; None keeps nothing over a restart.
         n_sessions: How many of the last sessions count, 1 or more.
-        log: Gets a warning if the file cannot be read or written; forecasts continue without it.
     """
 
     def __init__(self, path: Path | None, *, log: logging.Logger, n_sessions: int = 1000) -> None:
@@ -62,7 +61,6 @@ class ForecastRecord:
 
         Args:
             session: Anything that identifies the session, such as its id.
-            starts_at: The forecast start.
             made_at: When it was forecast, in the same time zone.
         """
         self._open.setdefault(session, (starts_at, made_at))

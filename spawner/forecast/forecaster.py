@@ -89,7 +89,6 @@ class Forecaster:
     Args:
         ask: Runs sbatch --test-only for a question and returns its standard error; may raise
             JobRejectedError.
-        clock: Monotonic, in seconds.
         now: Current time, in the time zone in which sbatch prints.
         asks_per_minute: Most questions to Slurm in a minute; 0 for none. One costs about as
             much as a submit.

@@ -27,12 +27,7 @@ class ForecastQuery:
 
 
 def forecast_query(plan: JobPlan, offer: Offer) -> ForecastQuery:
-    """Return the forecast question for the plan of a user's session.
-
-    Args:
-        plan: As it would be submitted.
-        offer: What the user may ask for.
-    """
+    """Return the forecast question for the plan of a user's session."""
     # What the scheduler does not look at would keep users from sharing an answer.
     scheduled = replace(
         plan, job_name=JOB_NAME, server_argv=("true",), prologue="", epilogue="", is_rescue=False

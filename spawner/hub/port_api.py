@@ -41,12 +41,7 @@ class PortTaker(Protocol):
         """
 
     def take_port(self, port: int, certificate: str = "") -> bool:
-        """Take the port, if the session waits for one; return whether it does.
-
-        Args:
-            port: A port that the site allows.
-            certificate: The server's, as PEM; empty for plain HTTP.
-        """
+        """Take the port, if the session waits for one; return whether it does."""
 
 
 class PortHandler(APIHandler):

@@ -122,12 +122,7 @@ class SessionMixin(EnvironmentMixin):
             self._save(self._job.session)
 
     def set_end(self, *, left_s: int, ends_at: str) -> None:
-        """Set a new end of the session that Slurm has just accepted.
-
-        Args:
-            left_s: Seconds until the end.
-            ends_at: The end, as squeue writes it.
-        """
+        """Set a new end of the session that Slurm has just accepted."""
         if self._job is not None:
             self._job.set_end(left_s=left_s, ends_at=ends_at)
 

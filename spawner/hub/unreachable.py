@@ -33,7 +33,6 @@ def find_spawners(path: str, users: Any) -> list[Any]:
     """Return the spawners of the running sessions that a path leads to, mostly one or none.
 
     Args:
-        path: Path of a request that the proxy could not serve.
         users: The hub's users by name.
 
     Returns:

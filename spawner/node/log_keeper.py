@@ -87,7 +87,6 @@ class LogFile:
 
     Args:
         descriptor: Of the file, open for writing. Slurm writes its own last lines through it, too.
-        most_bytes: Size that it never exceeds.
     """
 
     def __init__(self, descriptor: int, most_bytes: int) -> None:

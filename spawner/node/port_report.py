@@ -37,11 +37,6 @@ class PortReporter:
     Args:
         environment: JUPYTERHUB_API_URL, JUPYTERHUB_API_TOKEN and, with internal TLS, the paths
             JUPYTERHUB_SSL_KEYFILE, JUPYTERHUB_SSL_CERTFILE and JUPYTERHUB_SSL_CLIENT_CA.
-        port: Port that the server listens on.
-        certificate: The server's, as PEM; empty for plain HTTP.
-        timeout_s: Seconds until it gives up.
-        clock: Monotonic, in seconds.
-        pause: Sleeps for some seconds.
     """
 
     def __init__(

@@ -116,10 +116,8 @@ def bind_port(
     """Take a random free port and listen on it.
 
     Args:
-        address: The only address to listen on.
         port_min: Lowest port.
         port_max: Highest port.
-        any_port: Whether any other port will do if none of the range is free.
 
     Returns:
         The listening socket, which stays open until the server uses it: the port cannot be lost.
@@ -168,8 +166,6 @@ def service_url(environment: Mapping[str, str], address: str, port: int) -> str:
     Args:
         environment: Holds JUPYTERHUB_SERVICE_URL with the path from the hub, and with internal TLS
             JUPYTERHUB_SSL_CERTFILE.
-        address: Address of this node.
-        port: Port that the server listens on.
     """
     url = urlsplit(environment["JUPYTERHUB_SERVICE_URL"])
     host = f"[{address}]" if ":" in address else address

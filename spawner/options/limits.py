@@ -76,7 +76,6 @@ class Limits:
         without an entry changes nothing.
 
         Args:
-            groups: Names of the user's groups.
             group_limits: For each limited group some of "max_gpus" (integer), "max_hours"
                 (number) and "partitions" (list of names).
 

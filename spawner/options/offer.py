@@ -145,8 +145,6 @@ def read_limits(traits: SpawnerTraits, groups: Iterable[str] = (), *, user: str 
     """Return the limits of the site, lowered by those of the user, or else of the groups.
 
     Args:
-        traits: The operator's settings.
-        groups: Names of the user's groups.
         user: Name of the user; empty for what everybody may have.
     """
     resources, choices = read_traits(traits, ResourceSettings), read_traits(traits, ChoiceSettings)

@@ -39,13 +39,7 @@ class SessionRequest:
     def rescue(
         cls, traits: SpawnerTraits, options: JobOptions, partition: str | None
     ) -> SessionRequest:
-        """Return the small request, without a GPU, of a session for cleaning up a full home.
-
-        Args:
-            traits: The operator's settings.
-            options: The options as they were given.
-            partition: None for Slurm's default partition.
-        """
+        """Return the small request, without a GPU, of a session for cleaning up a full home."""
         rescue = read_traits(traits, RescueSettings)
         if not rescue.rescue_hours:
             raise OptionsError("This site offers no rescue sessions. Ask the administrators.")
@@ -70,13 +64,6 @@ def resources_per_gpu(
     """Return the cores and memory that come with each GPU of a session.
 
     The rule is lowered so that on any node that can hold the session all GPUs can be used at once.
-
-    Args:
-        traits: The operator's settings.
-        catalog: What the cluster offers now.
-        n_gpus: GPUs of the session.
-        partition: None for Slurm's default partition.
-        gpu_type: None for any.
 
     Returns:
         The shape, with the reason if it is lowered.

@@ -32,8 +32,6 @@ def correct(
     """Return other options if the way in which a session ended calls for them.
 
     Args:
-        options: Options of the session.
-        end: How the job ended.
         most_gpus: GPUs of the largest session that the user can have; None if not known.
 
     Returns:

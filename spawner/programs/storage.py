@@ -46,11 +46,7 @@ def main() -> int:
 
 
 def look(folder: str) -> dict[str, str | bool]:
-    """Return "statfs" and "quota" of one folder, empty if they are not known, and "is_missing".
-
-    Args:
-        folder: An absolute path.
-    """
+    """Return "statfs" and "quota" of one folder, empty if they are not known, and "is_missing"."""
     statfs = run_probe([*STAT_ARGV, folder])
     if statfs is None:
         return {"statfs": "", "quota": "", "is_missing": True}
@@ -64,7 +60,6 @@ def run_probe(argv: list[str], *, timeout_s: float = TIMEOUT_S) -> str | None:
     """Return the first 200 characters that a program prints; empty if too slow, None if it fails.
 
     Args:
-        argv: Program and arguments.
         timeout_s: Seconds until it is killed and left alone: a process that a file server blocks
             cannot even be killed.
     """

@@ -232,10 +232,8 @@ class Cluster:
         """Return the GPUs that a user's jobs held, some minutes old at most.
 
         Args:
-            user: Whose jobs.
             since: A moment that stays the same for a while, such as the first of the month, for it
                 is part of the cache's key; Slurm's local time without a zone.
-            patience_s: Seconds to wait at most.
 
         Returns:
             None if there is no answer yet.
@@ -252,9 +250,7 @@ class Cluster:
         """Return the space of a user's folders by path, some minutes old at most.
 
         Args:
-            user: Account to act as.
             folders: Absolute paths, or "~".
-            patience_s: Seconds to wait at most.
 
         Returns:
             None for a folder that cannot be read; None for all if there is no answer yet.
@@ -295,8 +291,6 @@ def shared_cluster(
     Args:
         settings: The hub's Tornado settings, which hold it; any values.
         traits: The operator's settings; those of the first caller count.
-        known_ids: Returns the ids of all sessions in the hub's database.
-        log: Gets warnings about Slurm.
     """
     cluster: Cluster | None = settings.get(_SETTING)
     if cluster is None:

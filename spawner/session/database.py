@@ -20,9 +20,6 @@ class SpawnerDatabase:
     """The database rows of one spawner.
 
     Every change is committed at once: a hub may die at any moment.
-
-    Args:
-        orm_spawner: JupyterHub's row of the spawner.
     """
 
     def __init__(self, orm_spawner: Any) -> None:

@@ -38,9 +38,6 @@ def add_state_step(
     """Add squeue's view of a session's job to the progress page.
 
     Args:
-        progress: The page.
-        record: Slurm's last answer; nothing is added if there is none.
-        situation: What the portal knows of the session.
         gpus: Its GPUs in words, such as "2 GPUs".
     """
     if record is None:
@@ -106,8 +103,6 @@ async def read_session_end(
     """Return how a session's job ended, or has to end, with the end of its log.
 
     Args:
-        slurm: Says how the job ended.
-        session: The session.
         secrets: Texts that the log must not show.
         late_s: Seconds that the server had to answer, if the job runs but the server did not;
             None if the job is over.

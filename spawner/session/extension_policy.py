@@ -48,9 +48,6 @@ def decide_limit(
     """Return a session's new time limit in seconds: whole minutes, more than `limit_s`.
 
     Args:
-        policy: The site's policy.
-        limit_s: The current limit in seconds, from the start of the job.
-        n_extensions: Extensions so far.
         ceilings: Limits of Slurm's own, enforced here because Slurm does not hold its operators
             to them.
 
@@ -95,10 +92,7 @@ def check_queue(
     """Raise if somebody else waits for what the session holds.
 
     Args:
-        policy: The site's policy.
         user: The session's user, whose own jobs do not count.
-        partition: The session's.
-        waiting: Jobs that wait in the partition.
     """
     # A job that waits for a limit of its own would not start if this session ended.
     others = [job for job in waiting if job.user != user and job.waits_for_resources]

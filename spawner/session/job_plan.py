@@ -15,7 +15,6 @@ def make_plan(spawner: Any, request: SessionRequest, *, job_name: str, comment: 
 
     Args:
         spawner: Holds the operator's settings, batchspawner's `req_*` among them.
-        request: The user's checked request.
         job_name: Name of the job, which holds the session's id.
         comment: Comment of the job, which names the hub.
     """

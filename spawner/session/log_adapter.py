@@ -10,12 +10,7 @@ from spawner.session.session import Session
 
 
 class SessionLogAdapter(logging.LoggerAdapter[logging.Logger]):
-    """Adds "user" and "job_id" to each record, for formatters that write fields.
-
-    Args:
-        log: The logger below.
-        session: Returns the session as it is at that moment.
-    """
+    """Adds "user" and "job_id" to each record, for formatters that write fields."""
 
     def __init__(self, log: logging.Logger, session: Callable[[], Session]) -> None:
         super().__init__(log)

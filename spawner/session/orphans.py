@@ -25,14 +25,7 @@ class OrphanSearch:
     job runs.
 
     Args:
-        slurm: Lists and cancels jobs.
-        hub: Identifies this hub in the comments of its jobs.
-        known_ids: Returns the ids of all sessions in the hub's database.
-        interval_s: Seconds between two searches.
-        after_s: Seconds until an orphan is cancelled.
         on_jobs: Gets all jobs of the cluster at each search, and when they were queried.
-        clock: Monotonic, in seconds.
-        log: Gets a warning about each orphan.
     """
 
     def __init__(

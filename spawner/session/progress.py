@@ -82,7 +82,6 @@ class Progress:
         steps: Those before a restart of the hub.
         expected_at: When Slurm first expected the job to start, in seconds since 1970 (UTC); 0
             if it has not said so yet.
-        keep: Called after each new step, to save it.
         clock: Current time in seconds since 1970 (UTC).
     """
 
@@ -112,7 +111,6 @@ class Progress:
 
         Args:
             state: JSON values that `to_state` returned, in this or an earlier release.
-            keep: Called after each new step.
         """
         saved = state.get(_STATE_KEY) or {}
         steps = tuple(StartStep(**step) for step in saved.get("steps", ()))
@@ -158,11 +156,6 @@ class Progress:
         """Add a step, unless it repeats the last or the first one.
 
         A restarted hub adds the first one again.
-
-        Args:
-            name: See `StartStep`.
-            percent: 0..100.
-            message: A sentence.
         """
         told = [(step.name, step.percent, step.message) for step in self._steps]
         if (name, percent, message) in told[:1] + told[-1:]:

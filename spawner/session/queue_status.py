@@ -100,9 +100,6 @@ def status_facts(
     """Return the current facts, in the order in which they are shown.
 
     Args:
-        progress: The steps so far.
-        record: What squeue said last; None if nothing is known.
-        place: Queue position; None if it is not known.
         silent_since: When Slurm answered last, in seconds since 1970 (UTC), 0 for never; None if
             it answers.
         now: Current time, in seconds since 1970 (UTC); None for the real one.
@@ -148,7 +145,6 @@ def expected_start(starts_at: float, first: float, now: float) -> Fact:
     Args:
         starts_at: When Slurm expects it now, in seconds since 1970 (UTC); 0 if not known.
         first: When Slurm first expected it, likewise.
-        now: Current time, likewise.
     """
     if not starts_at:
         return Fact(name=EXPECTED_START, text="Slurm has not said yet")

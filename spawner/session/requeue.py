@@ -13,11 +13,7 @@ class RunOfJob:
         self._n_restarts: int | None = None
 
     def note(self, record: JobRecord | None) -> bool:
-        """Note what squeue says; return whether another run has taken its place, or will.
-
-        Args:
-            record: What squeue says about the job; None if it has not answered yet.
-        """
+        """Note what squeue says; return whether another run has taken its place, or will."""
         if record is None:
             return False
         if record.state.phase is Phase.WAITING:

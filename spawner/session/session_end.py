@@ -29,10 +29,7 @@ class JobEndedError(PortalError):
     """The job ended before its notebook server answered.
 
     Args:
-        message: What happened, and the next step.
         next_step: The part of the message that says what to do; may be empty.
-        end: How the job ended; None if Slurm does not say.
-        job_id: Slurm's job id; 0 if there was no job.
         needs_rescue: Whether the user's own files may be why, so that only a session that reads
             none of them starts.
     """

@@ -35,15 +35,10 @@ class SessionJob:
     """One session's job.
 
     Args:
-        cluster: The hub's cluster.
-        session: Its state so far.
         save: Writes a changed session to the hub's database at once.
-        on_over: Called when the job is over.
         running_start_timeout_s: Seconds from the start of the job until its server has to answer.
-        progress: Steps and facts for the page.
         gpus: The session's GPUs in words, for example "2 simulated GPUs".
         read_secret: Returns the token of the server, which must not be shown.
-        log: Gets the ends and failures.
     """
 
     def __init__(
@@ -143,10 +138,6 @@ class SessionJob:
     def take_port(self, port: int, certificate: str = "") -> bool:
         """Take the port that the server reports; return whether one was awaited.
 
-        Args:
-            port: A port that the site allows.
-            certificate: The server's, as PEM; empty for plain HTTP.
-
         Raises:
             SQLAlchemyError: If it cannot be saved; the server reports it again.
         """
@@ -206,12 +197,7 @@ class SessionJob:
         return None if self._watch is None else self._cluster.watcher.left_s(self._watch)
 
     def set_end(self, *, left_s: int, ends_at: str) -> None:
-        """Set an end that Slurm has just accepted, and have it confirmed soon.
-
-        Args:
-            left_s: Seconds until the end.
-            ends_at: The end, as squeue writes it.
-        """
+        """Set an end that Slurm has just accepted, and have it confirmed soon."""
         if self._watch is not None:
             self._cluster.watcher.set_end(self._watch, left_s=left_s, ends_at=ends_at)
             self._cluster.watcher.poll_soon()

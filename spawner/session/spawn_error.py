@@ -24,8 +24,6 @@ class StartFailedError(SpawnException):
     """A session could not start.
 
     Args:
-        error: The reason.
-        log_lines: The end of the job's log, without secrets.
         rescue_url: Page that starts a rescue session; "" if that does not help.
     """
 

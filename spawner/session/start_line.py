@@ -33,7 +33,6 @@ class StartLine:
     Who starts several sessions waits with each further one until all others had their turn.
 
     Args:
-        n_at_once: Starts that go on at once.
         longest_turn_s: Seconds after which a turn is over although the start goes on.
     """
 
@@ -51,7 +50,6 @@ class StartLine:
         """Wait for the turn of a start, and hold it meanwhile.
 
         Args:
-            user: Whose start.
             tell: Called with the place in line, from 1, and the length of the line, at each change.
 
         Yields:

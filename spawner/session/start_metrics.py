@@ -36,12 +36,6 @@ async def expect_start(
 
     That is now if the catalog has room for it, else Slurm's forecast. Without one the session
     starts all the same.
-
-    Args:
-        cluster: The hub's cluster.
-        session: The session.
-        request: Its request.
-        question: The same request, as Slurm is asked for a forecast.
     """
     made_at = datetime.now(UTC)
     with contextlib.suppress(SlurmError, asyncio.TimeoutError):

@@ -23,15 +23,7 @@ _FIND_TIMEOUT_S = 30.0
 
 
 class Submission:
-    """The submission of one session's job.
-
-    Args:
-        cluster: The hub's cluster.
-        session: Returns the session as it is at that moment.
-        take_job_id: Called once with the job's id, and saves it.
-        progress: Gets warnings.
-        log: Gets warnings.
-    """
+    """The submission of one session's job."""
 
     def __init__(
         self,
@@ -54,8 +46,6 @@ class Submission:
         """Submit the job. If the caller is cancelled meanwhile, `settle` still finds the job.
 
         Args:
-            job: Options and script.
-            environment: Variables of the job.
             preflight: Checks that run first, as the user; None for none.
 
         Raises:

@@ -36,7 +36,6 @@ class Rule:
     """What a key may hold, beyond its type.
 
     Args:
-        doc: Help for administrators: one or more sentences.
         example: Value for the example file, if the default is not a good one.
         lowest: Smallest number accepted; None for no limit.
         highest: Largest number accepted; None for no limit.
@@ -59,7 +58,6 @@ def setting(doc: str, *, default: Any = MISSING, **rule: Any) -> Any:
     """Return a dataclass field that carries a `Rule`.
 
     Args:
-        doc: Help for administrators: one or more sentences.
         default: Value if the file leaves the key out; without one the key is required.
         rule: Further arguments of `Rule`.
     """
@@ -112,7 +110,6 @@ def read_table(
 
     Args:
         cls: A dataclass whose fields are made by `setting`.
-        table: The parser's result.
         where: Table and file, for messages: "[hub] of /etc/portal.toml".
         elsewhere: The other tables by name: the error for a key that belongs to one of them says
             so.
@@ -156,10 +153,7 @@ def read_named(
     """Return the tables [kind.NAME] by name.
 
     Args:
-        kind: Such as "partitions".
-        cls: Their dataclass.
         tables: The TOML parser's result for each.
-        path: Only for messages.
         is_name: False for a name that cannot be one.
         rule: What a name is, as a message ends.
 

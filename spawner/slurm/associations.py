@@ -175,12 +175,6 @@ class Associations:
     ) -> AssociationLimits:
         """Return the most that one job of a user can have; a larger one would never start.
 
-        Args:
-            user: Name of the user.
-            account: Account of the job, or None for the user's default one.
-            partition: Partition of the job, or None if it is not chosen yet.
-            qos: Quality of service of the job, or None for the default one.
-
         Returns:
             Open if Slurm shows no limits, or does not show this user to the hub.
         """

@@ -49,11 +49,7 @@ class ResourcesPerGpu:
             )
 
     def resources(self, n_gpus: int) -> Resources:
-        """Return what a session with this many GPUs gets.
-
-        Args:
-            n_gpus: GPUs, 0 or more.
-        """
+        """Return what a session with this many GPUs gets."""
         if n_gpus < 0:
             raise OptionsError(
                 f"You asked for {n_gpus} GPUs, but the least is 0. Choose a larger number of GPUs."
@@ -75,9 +71,6 @@ class ResourcesPerGpu:
 
         Args:
             where: The node's name in the reason, for example "node v100-01".
-            n_gpus: GPUs of the node, 0 or more.
-            n_cores: Cores of the node that jobs can use.
-            memory_mib: MiB of the node that jobs can use.
 
         Returns:
             This very shape if the node has enough for all its GPUs, else a smaller one with

@@ -64,7 +64,6 @@ def parse_ends(text: str, nonce: str) -> dict[JobKey, JobEnd]:
 
     Args:
         text: Lines of `ENDS`; others are skipped.
-        nonce: Separates the fields.
 
     Source:
         sacct(1), --parsable2 and --delimiter, Slurm 22.05 to 25.11.
@@ -94,7 +93,6 @@ def parse_allocations(text: str, nonce: str) -> list[Allocation]:
     Args:
         text: Lines of `ALLOCATIONS`. Jobs that have not started, those that hold no GPU and are no
             session, and other lines are skipped.
-        nonce: Separates the fields.
 
     Source:
         sacct(1), AllocTRES, Slurm 22.05 to 25.11. A job is listed as

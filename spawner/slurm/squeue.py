@@ -140,7 +140,6 @@ def parse_records(text: str, nonce: str) -> list[JobRecord]:
 
     Args:
         text: Lines of `RECORDS`; others are skipped.
-        nonce: Separates the fields.
 
     Source:
         squeue(1), --Format, Slurm 22.05 to 25.11.
@@ -168,7 +167,6 @@ def parse_waiting(text: str, nonce: str) -> tuple[WaitingJob, ...]:
 
     Args:
         text: Lines of `REASONS`; others are skipped.
-        nonce: Prefix of the lines that Slurm itself wrote.
 
     Source:
         squeue(1), --format, Slurm 22.05 to 25.11.
@@ -183,7 +181,6 @@ def parse_queue(text: str, nonce: str) -> list[QueuedJob]:
 
     Args:
         text: Lines of `QUEUE`; others are skipped.
-        nonce: Prefix of the lines that Slurm itself wrote.
 
     Source:
         squeue(1), --format, Slurm 22.05 to 25.11.
@@ -207,7 +204,6 @@ def parse_running_jobs(text: str, nonce: str) -> Iterator[RunningJob]:
 
     Args:
         text: Lines of `LIMITS`; others are skipped.
-        nonce: Prefix of the lines that Slurm itself wrote.
 
     Source:
         squeue(1), --format, Slurm 22.05 to 25.11.

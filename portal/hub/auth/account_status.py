@@ -39,12 +39,7 @@ class AccountStatus:
 
 
 class AccountStatusCache:
-    """Caches refusals and silence for a while; JupyterHub itself remembers good news.
-
-    Args:
-        ask: Checks an account.
-        clock: Monotonic, in seconds.
-    """
+    """Caches refusals and silence for a while; JupyterHub itself remembers good news."""
 
     def __init__(
         self,

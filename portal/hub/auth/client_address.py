@@ -99,17 +99,6 @@ def client_address(request: HTTPServerRequest, trusted: Collection[Network] = ()
     return str(client)
 
 
-@dataclass(frozen=True, slots=True)
-class ClientAddress:
-    """`client_address` with the front ends that a site trusts."""
-
-    trusted: tuple[Network, ...]
-
-    def __call__(self, request: HTTPServerRequest) -> str:
-        """Return the client address of a request."""
-        return client_address(request, self.trusted)
-
-
 def _end(name: tuple[Any, ...]) -> End | None:
     address = _parse(str(name[0]))
     return None if address is None else (address, int(name[1]))

@@ -21,7 +21,6 @@ class LoginError(HTTPError):
     """A login that failed for another reason than a wrong name or password.
 
     Args:
-        message: Text for the login page.
         retry_after_s: Seconds until another attempt makes sense; 0 sends no Retry-After.
     """
 
@@ -67,7 +66,6 @@ def read_credentials(
     r"""Return the name and password in a login form.
 
     Args:
-        request: The request that carried the form.
         form: Its fields as JupyterHub parsed them: `username` and `password`.
         normalize: Turns a name as typed into an account name.
 

@@ -18,7 +18,6 @@ def admits(connection: ldap3.Connection, user_dn: str, account_filter: str) -> b
 
     Args:
         connection: Bound as an entry that may read this one.
-        user_dn: The account's entry.
         account_filter: LDAP filter that the entry of everybody who may log in matches.
 
     Returns:
@@ -39,10 +38,7 @@ def find_groups(
 
     Args:
         connection: Bound as an entry that may read the groups.
-        groups: DNs of the groups to search.
         group_filter: JupyterHub's `group_search_filter`, with {userdn} and {uid}.
-        user_dn: The account's entry.
-        name: Its user name.
     """
     # DNs may hold brackets and asterisks, which have a meaning in filters.
     member = group_filter.format(userdn=escape_filter_chars(user_dn), uid=escape_filter_chars(name))

@@ -49,11 +49,7 @@ _IN_WORDS = (
 
 
 class LdapRefusalError(Exception):
-    """The directory knows the user, and says why there is no login.
-
-    Args:
-        reason: What to tell the user.
-    """
+    """The directory knows the user, and says why there is no login."""
 
     def __init__(self, reason: Reason) -> None:
         super().__init__(reason.name)

@@ -32,7 +32,6 @@ class LdapServerError(Exception):
     """One server failed; another one may answer.
 
     Args:
-        reason: For the log.
         is_untrusted: Whether the cause is its certificate.
     """
 
@@ -69,7 +68,6 @@ class LdapServers:
 
     Args:
         urls: Addresses, best first.
-        clock: Monotonic, in seconds.
     """
 
     def __init__(self, urls: Iterable[str], clock: Callable[[], float] = time.monotonic) -> None:
@@ -209,7 +207,6 @@ def names_address(certificate: Mapping[str, Any], host: str) -> bool:
 
     Args:
         certificate: As returned by `ssl.SSLSocket.getpeercert`.
-        host: Name or address of the server.
 
     Returns:
         False if `host` is a name.

@@ -27,7 +27,6 @@ class Throttle:
     Args:
         n_free: Wrong passwords without a delay; also how many checks may run at once.
         step_s: Seconds that each further wrong password adds between checks.
-        longest_s: Upper limit of that spacing, in seconds.
         forget_one_s: Seconds after which one wrong password is forgotten: at a busy address people
             mistype all day.
         most_waiting: Most attempts that may wait in one queue.
@@ -117,9 +116,6 @@ class LoginThrottle:
 
     Nothing is kept on disk. A tally is dropped FORGET_AFTER_S after its last attempt, and the
     numbers of tallies and of waiting attempts are limited, so that a flood cannot fill memory.
-
-    Args:
-        clock: Monotonic, in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

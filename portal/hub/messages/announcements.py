@@ -82,9 +82,7 @@ class AnnouncementBoard:
     """Current announcements; keeps the last good ones if the file becomes invalid.
 
     Args:
-        log: Receives errors of the file.
         now: Returns the present, with its time zone.
-        clock: Monotonic, in seconds.
     """
 
     def __init__(

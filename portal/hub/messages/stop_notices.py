@@ -36,7 +36,6 @@ class Notices:
 
     Args:
         path: In a folder that only the hub can write; None keeps them in memory.
-        log: Receives errors of reading and writing the file.
         clock: Seconds since 1970 (UTC).
     """
 

@@ -68,13 +68,7 @@ class _Refused:
 
 
 class Gate:
-    """Admits requests within each sender's allowance.
-
-    Args:
-        settings: Settings of the hub's Tornado application.
-        guarding: Allowances, and how addresses are found.
-        clock: Monotonic, in seconds.
-    """
+    """Admits requests within each sender's allowance."""
 
     def __init__(
         self,

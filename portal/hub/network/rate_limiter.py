@@ -14,13 +14,7 @@ MOST_BUCKETS = 50_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateLimit:
-    """Limits of one user, or of one address.
-
-    Args:
-        per_s: Sustained requests a second, above 0.
-        burst: Requests at once after a pause, at least 1.
-        at_once: Open requests, at least 1.
-    """
+    """Limits of one user, or of one address."""
 
     per_s: float
     burst: float
@@ -54,9 +48,6 @@ class RateLimiter:
     """Admits requests, or says how long to wait.
 
     A refused request costs nothing, so that waiting helps even those who hammer.
-
-    Args:
-        clock: Monotonic, in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

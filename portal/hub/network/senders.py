@@ -51,9 +51,7 @@ class Senders:
     its sender nor harms the user it names.
 
     Args:
-        settings: Settings of the hub's Tornado application.
         request_address: Returns the client address of a request without a valid token or cookie.
-        clock: Monotonic, in seconds.
     """
 
     def __init__(

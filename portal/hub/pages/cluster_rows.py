@@ -113,14 +113,7 @@ def list_nodes(nodes: Sequence[Node]) -> tuple[NodeRow, ...]:
 def list_own_jobs(
     jobs: Sequence[ClusterJob], user: str, *, session_ids: frozenset[int], now: datetime
 ) -> tuple[JobRow, ...]:
-    """Return the jobs of a `user`, those that run first.
-
-    Args:
-        jobs: All jobs of the cluster.
-        user: Whose jobs.
-        session_ids: Job ids of the portal's sessions.
-        now: In the hub's time zone.
-    """
+    """Return the jobs of a `user`, those that run first."""
     own = [job for job in jobs if job.user == user]
     in_order = sorted(own, key=lambda job: (job.phase is not Phase.RUNNING, job.job_id))
     return tuple(_describe_job(job, job.job_id in session_ids, now) for job in in_order)

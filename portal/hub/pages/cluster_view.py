@@ -103,14 +103,7 @@ def describe_cluster(
     Of the `sessions` and of other users' jobs the page has numbers only, no names.
 
     Args:
-        sessions: Those of the hub.
-        catalog: The partitions that users may choose; None if Slurm does not answer.
-        problem: Why it does not; else empty.
         jobs: All jobs of the cluster; None if they are not known.
-        jobs_problem: Why they are not; else empty.
-        user: Who looks.
-        accuracy: That of forecasts.
-        now: In the hub's time zone.
     """
     now = now or datetime.now().astimezone()
     nodes = catalog.once("nodes", lambda: _distinct_nodes(catalog)) if catalog else []

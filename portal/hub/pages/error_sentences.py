@@ -136,7 +136,6 @@ def explain(message: str, *, is_rest: bool = False) -> str:
     """Return the portal's sentence for one of JupyterHub's; "" if it has none.
 
     Args:
-        message: What JupyterHub says.
         is_rest: Whether a program reads it, which has to know the scopes that its token lacks.
     """
     for pattern, sentence in SENTENCES:

@@ -171,7 +171,6 @@ def read_guide(name: str, url: str, portal_url: str = "") -> Guide:
     """Return one of the guides.
 
     Args:
-        name: Name of its file.
         url: Address of all guides, which ends in "/".
         portal_url: Address of the portal, for commands that users copy; empty if it is not known.
     """
@@ -186,9 +185,7 @@ def render(markdown: str, url: str, folder: str = _USE) -> Guide:
     stay, since the portal does not serve what they lead to.
 
     Args:
-        markdown: Text of the guide.
         url: Address of all guides, which ends in "/".
-        folder: Of the documentation, in which the guide lies.
 
     Source:
         CommonMark 0.31 with tables; anchors as on GitHub and in the site that Sphinx builds.

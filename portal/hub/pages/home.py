@@ -105,10 +105,6 @@ class HomePage:
     """Builds the home page of users.
 
     Args:
-        warning_percent: From this on a folder counts as nearly full.
-        sessions_per_user: Most sessions of one user.
-        offers_sharing: Whether colleagues may be let into sessions.
-        grants: What guests may do.
         now: Returns the present as local time of Slurm, without a zone.
     """
 

@@ -104,8 +104,6 @@ def describe_tokens(
     Args:
         tokens: JupyterHub's API tokens.
         programs: What JupyterHub's handler says of OAuth clients.
-        user: Their owner.
-        scopes: What the user may do.
         most_s: Longest lifetime of a token in seconds; 0 for no limit.
     """
     return TokensView(
