@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from portal.hub.admin.api import operation_routes
 from portal.hub.admin.people import people_routes
 from portal.hub.admin.tokens import PROXY, ensure_token, keep_private, site_services, token_path
 from portal.hub.admin.visits import log_visits, visit_route
-from portal.hub.auth.client_address import client_address, parse_networks
+from portal.hub.auth.client_address import parse_networks
 from portal.hub.auth.ldap_authenticator import PortalLDAPAuthenticator
 from portal.hub.auth.other_authenticators import (
     LDAP_OPTIONS,
@@ -182,13 +181,13 @@ def _apply_pages(c: Any, settings: Settings) -> None:
     refusals.register()
     error_sentences.register()
     count_groups()
-    request_address = partial(client_address, trusted=parse_networks(settings.hub.trusted_proxies))
     c.JupyterHub.tornado_settings = {
         "headers": dict(HEADERS),
         "cookie_options": cookie_options(settings.hub.public_url),
         "log_function": log_visits,
         http_server.GUARDED: GuardSettings(
-            traffic=settings.traffic, request_address=request_address
+            traffic=settings.traffic,
+            trusted=parse_networks(settings.hub.trusted_proxies),
         ),
         "static_handler_class": HubStaticHandler,
         "transforms": [PlainHeaders],

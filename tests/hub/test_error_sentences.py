@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 import requests
 
@@ -54,23 +52,6 @@ def test_a_second_start_is_refused_with_where_the_first_one_is(ada: Browser) -> 
         assert "already running" in page
         assert 'href="/user/ada/">Open it' in page
         assert ada.stop("ada").status_code in {202, 204}
-        eventually(lambda: ada.stop("ada").status_code in {204, 404}, timeout_s=60)
-
-
-def test_of_two_starts_at_once_the_second_is_led_to_the_first(ada: Browser) -> None:
-    ada.hub.set_cluster(step=0)
-    try:
-        with ThreadPoolExecutor() as tabs:
-            answers = list(tabs.map(lambda gpus: ada.choose("ada", gpus=gpus), ("1", "1")))
-        (refusal,) = (answer for answer in answers if not answer.ok)
-        page = text_of(refusal, 400)
-        assert "The session is already starting" in page
-        assert '<a href="/hub/spawn-pending/ada">' in page
-    finally:
-        ada.hub.set_cluster(step=99)
-        eventually(
-            lambda: ada.get("/hub/spawn-pending/ada").url.endswith("/user/ada/"), timeout_s=60
-        )
         eventually(lambda: ada.stop("ada").status_code in {204, 404}, timeout_s=60)
 
 

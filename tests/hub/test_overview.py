@@ -102,15 +102,6 @@ def test_home_is_there_when_nothing_answers(ada: Browser, hub: PrivateHub) -> No
     assert "My Server" in words(home)
 
 
-def test_a_session_is_stopped_without_javascript(ada: Browser) -> None:
-    start(ada, "ada")
-
-    home = send(ada, "/hub/portal/stop/ada")
-
-    assert home.url.endswith("/hub/home")
-    eventually(lambda: "Not running" in words(ada.get("/hub/home")), timeout_s=20)
-
-
 def test_a_second_session_gets_a_name_and_no_third_is_offered(ada: Browser) -> None:
     form = ada.get("/hub/portal/new-session?name=Long-Run")
 

@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine
+from tornado.httputil import HTTPHeaders, RequestStartLine
 
 from dsportal.amounts import format_wait
+from portal.hub.auth.client_address import Network
 from portal.hub.network.rate_limiter import OpenRequest, RateLimit, RateLimiter
 from portal.hub.network.senders import Kind, Sender, Senders
 from portal.hub.settings.traffic import TrafficSettings
@@ -28,11 +29,11 @@ class GuardSettings:
     """What the hub's server finds under `GUARDED` in the settings of its application.
 
     Attributes:
-        request_address: Returns the client address of a request.
+        trusted: Front ends whose X-Forwarded-For is believed.
     """
 
     traffic: TrafficSettings
-    request_address: Callable[[HTTPServerRequest], str]
+    trusted: tuple[Network, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +79,7 @@ class Gate:
     ) -> None:
         self._log: logging.Logger = settings["log"]
         self._base_url = str(settings["hub"].base_url)
-        self._senders = Senders(settings, guarding.request_address, clock)
+        self._senders = Senders(settings, guarding.trusted, clock)
         self._traffic = RateLimiter(clock)
         self._allowances = rate_limits(guarding.traffic)
         self._clock = clock

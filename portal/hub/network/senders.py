@@ -16,6 +16,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine, parse_cookie
 from tornado.web import decode_signed_value
 
+from portal.hub.auth.client_address import Network, client_address
+
 # Each handler of the hub asks the database anyway; the gate should cost less than that.
 REMEMBERED_S = 300.0
 MOST_REMEMBERED = 20_000
@@ -51,17 +53,17 @@ class Senders:
     its sender nor harms the user it names.
 
     Args:
-        request_address: Returns the client address of a request without a valid token or cookie.
+        trusted: Front ends whose X-Forwarded-For is believed.
     """
 
     def __init__(
         self,
         settings: Mapping[str, Any],
-        request_address: Callable[[HTTPServerRequest], str],
+        trusted: tuple[Network, ...],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._settings = settings
-        self._client_address = request_address
+        self._trusted = trusted
         self._clock = clock
         self._remembered: dict[bytes, tuple[Sender, float]] = {}
 
@@ -127,7 +129,7 @@ class Senders:
         return Sender(Kind.USER, user.name) if user is not None else None
 
     def _of_address(self, request: HTTPServerRequest) -> Sender:
-        return Sender(Kind.ADDRESS, network_prefix(self._client_address(request)))
+        return Sender(Kind.ADDRESS, network_prefix(client_address(request, self._trusted)))
 
 
 def network_prefix(address: str) -> str:

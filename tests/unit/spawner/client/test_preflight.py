@@ -17,7 +17,6 @@ import pytest
 
 from spawner.client.preflight import OnFailure, Preflight, SharedStorage
 from spawner.errors import PreflightError
-from spawner.programs import launcher
 from spawner.programs import storage_checks as probe
 
 
@@ -170,29 +169,3 @@ def test_a_check_that_hangs_is_given_up_and_holds_nobody() -> None:
     assert "{'home': {'fault': 'no-answer'}, 'server': {'fault': ''}}" in done.stdout
     os.kill(int(done.stdout.split()[1]), signal.SIGKILL)
     assert time.monotonic() - began < 30
-
-
-@pytest.mark.parametrize("fault", ["", "full"])
-def test_the_launcher_submits_only_what_passes(
-    fault: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    account = pwd.struct_passwd(("ada", "x", os.getuid(), os.getgid(), "", "/nowhere", "/bin/sh"))
-    commands: list[str] = []
-
-    def run(argv: list[str], account: object, **_: object) -> dict[str, Any]:
-        commands.append(argv[0])
-        return {"ok": True, "stdout": "7\n"}
-
-    monkeypatch.setattr(launcher, "_run", run)
-    monkeypatch.setattr(launcher, "__file__", str(tmp_path / "dsportal-launcher"))
-    source = Path(probe.__file__).read_text()
-    found = f"\nCHECKS = dict.fromkeys(CHECKS, lambda what: {{'fault': {fault!r}}})\n"
-    (tmp_path / "dsportal-storage-checks").write_text(source + found)
-    request = {"verb": "submit", "arguments": [], "script": "", "environment": {}}
-    request |= {"keeps_log": False, **Preflight().request_json()}
-
-    answer = launcher.answer_request(request, account)
-
-    assert answer["checks"] == {"home": {"fault": fault}}
-    assert answer["job_id"] == (0 if fault else 7)
-    assert commands == ([] if fault else ["sbatch"])

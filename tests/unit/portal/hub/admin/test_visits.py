@@ -16,7 +16,6 @@ from tornado.testing import bind_unused_port
 from tornado.web import Application
 
 from portal.hub.admin.visits import log_visits, read_visit
-from portal.hub.auth.client_address import client_address
 from portal.hub.network.gate import GuardSettings
 from portal.hub.network.http_server import GUARDED, GuardedServer
 from portal.hub.settings.traffic import TrafficSettings
@@ -106,7 +105,7 @@ async def port(visitor: Any) -> AsyncIterator[int]:
         authenticator=SimpleNamespace(trusted_proxies=[]),
         cookie_secret=b"secret",
         cookie_max_age_days=1,
-        **{GUARDED: GuardSettings(traffic=TrafficSettings(), request_address=client_address)},
+        **{GUARDED: GuardSettings(traffic=TrafficSettings())},
     )
     sock, port = bind_unused_port()
     server = GuardedServer(application)

@@ -59,7 +59,7 @@ class Entrance:
         self.senders, self.clock = Senders(), Clock()
         monkeypatch.setattr(module, "Senders", lambda *_: self.senders)
         settings = {"log": logging.getLogger(__name__), "hub": SimpleNamespace(base_url="/hub/")}
-        guarding = GuardSettings(traffic=TRAFFIC, request_address=lambda _: "")
+        guarding = GuardSettings(traffic=TRAFFIC)
         self.gate = Gate(settings, guarding, self.clock)
 
     def ask(self, sender: Sender, path: str = "/hub/home") -> Any:
@@ -92,17 +92,6 @@ def test_who_has_used_up_the_burst_is_refused_and_nobody_else_is(
     # A second earns one more.
     entrance.clock.now_s += 1
     assert entrance.ask_until_refused(sender) == 1
-
-
-def test_requests_that_are_still_open_count_until_they_end(entrance: Entrance) -> None:
-    opened = [entrance.ask(ADA) for _ in range(5)]
-    refused = entrance.ask(ADA)
-    opened[0].request.leave()
-
-    assert all(isinstance(one, Admission) for one in opened)
-    assert isinstance(refused, Refusal)
-    assert refused.retry_after_s >= 1
-    assert isinstance(entrance.ask(ADA), Admission)
 
 
 def test_the_sites_own_programs_are_not_counted(entrance: Entrance) -> None:
@@ -153,6 +142,9 @@ def test_refusals_are_logged_once_a_minute_for_each_sender(
         ("/hub/static/js/home.js?v=1", FILE_COST),
         ("/hub/portal/static/a.css", FILE_COST),
         ("/hub/logo", FILE_COST),
+        ("/hub/help/images/login.png", FILE_COST),
+        ("/hub/help", 1.0),
+        ("/hub/healthy", 1.0),
         ("/hub/health", 0.0),
         ("/hub/health?x=1", 0.0),
         # Only the beginning names a folder of files.

@@ -15,7 +15,6 @@ from jupyterhub import orm
 from tornado.testing import bind_unused_port
 from tornado.web import Application, RequestHandler
 
-from portal.hub.auth.client_address import client_address
 from portal.hub.network import http_server
 from portal.hub.network.gate import GuardSettings
 from portal.hub.network.http_server import GUARDED, MOST_BODY_BYTES, GuardedServer
@@ -107,11 +106,7 @@ async def running_hub(**traffic: Any) -> AsyncIterator[Hub]:
             cookie_secret=b"secret",
             cookie_max_age_days=1,
             is_over=is_over,
-            **{
-                GUARDED: GuardSettings(
-                    traffic=TrafficSettings(**traffic), request_address=client_address
-                )
-            },
+            **{GUARDED: GuardSettings(traffic=TrafficSettings(**traffic))},
         )
         sock, port = bind_unused_port()
         server = GuardedServer(application)
