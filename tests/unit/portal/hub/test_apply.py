@@ -15,6 +15,7 @@ from traitlets.config import Config
 from portal.hub.apply import apply_settings
 from portal.hub.pages.base import STATIC_DIR, TEMPLATES_DIR, PortalView
 from portal.hub.session_environment import EXTENSIONS_OFF
+from portal.hub.settings.hub import HubSettings
 from portal.hub.settings.loader import Settings
 from portal.settings.session_tables import SessionTables, read_settings
 from spawner.settings.site import SiteSettings
@@ -26,7 +27,7 @@ Load = Callable[[str], Settings]
 
 @pytest.fixture
 def settings(load: Load, minimal_toml: str) -> Settings:
-    return load(minimal_toml + "[site]\nsimulated_gpus = true\n[resources]\nsession_hours = 2\n")
+    return load(minimal_toml)
 
 
 @pytest.fixture
@@ -36,95 +37,164 @@ def c(settings: Settings) -> Config:
     return config
 
 
-def test_users_come_to_port_8000_and_sessions_by_tls_to_the_address_of_the_host(c: Config) -> None:
-    assert c.JupyterHub.bind_url == "http://:8000/"
-    assert c.JupyterHub.hub_bind_url == "http://127.0.0.1:8081"
-    assert c.JupyterHub.hub_connect_url == "http://127.0.0.1:8081"
-    assert c.SlurmGPUSpawner.hub_connect_url == "https://10.77.0.1:8081"
-    assert c.SlurmGPUSpawner.certificates_dir.endswith("/hub/certificates")
+# What a line of portal.toml becomes: a trait by its class and name, and its value.
+DEFAULTS = {
+    "JupyterHub.bind_url": "http://:8000/",
+    "JupyterHub.hub_bind_url": "http://127.0.0.1:8081",
+    "JupyterHub.hub_connect_url": "http://127.0.0.1:8081",
+    "JupyterHub.subdomain_host": "",
+    # After the login comes the server page, and nothing starts.
+    "JupyterHub.redirect_to_server": False,
+    "JupyterHub.implicit_spawn_seconds": 0,
+    # Sessions outlive the hub, and the proxy is a process of its own.
+    "JupyterHub.cleanup_servers": False,
+    "ConfigurableHTTPProxy.should_start": False,
+    "ConfigurableHTTPProxy.api_url": "http://127.0.0.1:8001",
+    "PortalLDAPAuthenticator.allow_all": False,
+    "PortalLDAPAuthenticator.allow_existing_users": False,
+    "PortalLDAPAuthenticator.allowed_users": set(),
+    "PortalLDAPAuthenticator.manage_groups": True,
+    "SlurmGPUSpawner.hub_connect_url": "https://10.77.0.1:8081",
+    "SlurmGPUSpawner.cores_per_gpu": 8,
+    "SlurmGPUSpawner.memory_per_gpu_gib": 48,
+    "SlurmGPUSpawner.max_session_hours": 24,
+    "SlurmGPUSpawner.partitions": ["jupyter"],
+    "SlurmGPUSpawner.extension_hours": 0,
+    "SlurmGPUSpawner.server_argv": [
+        "/opt/data-scientist-portal/environments/server/bin/dsportal-singleuser"
+    ],
+    "SlurmGPUSpawner.environment": {
+        "PORTAL_STORAGE": '{"isilon": "/srv/isilon"}',
+        "PORTAL_DATASETS_DIR": "/srv/isilon/datasets",
+        "PORTAL_TEMPLATES_DIR": "/opt/data-scientist-portal/templates",
+        "JUPYTER_SERVER_ALLOW_UNAUTHENTICATED_ACCESS": "false",
+    },
+}
+URL = "https://portal.example.com"
+STUDENT = {"max_gpus": 1, "max_hours": 2.5, "partitions": ["dense"]}
 
 
-def test_without_internal_tls_the_hub_itself_is_at_the_address_of_the_host(
+@pytest.mark.parametrize(
+    ("of_hub", "tables", "expected"),
+    [
+        ("", "", DEFAULTS),
+        (
+            "internal_tls = false",
+            "",
+            {
+                "JupyterHub.hub_bind_url": "http://10.77.0.1:8081",
+                "SlurmGPUSpawner.hub_connect_url": "http://10.77.0.1:8081",
+            },
+        ),
+        ("address = 'fd00::1'", "", {"SlurmGPUSpawner.hub_connect_url": "https://[fd00::1]:8081"}),
+        (
+            "address = '127.0.0.1'",
+            "",
+            {
+                "JupyterHub.hub_bind_url": "http://127.0.0.2:8081",
+                "SlurmGPUSpawner.hub_connect_url": "https://127.0.0.1:8081",
+            },
+        ),
+        (
+            'admin_users = ["grace"]\nfull_admin_users = ["linus"]',
+            "",
+            {
+                "PortalLDAPAuthenticator.allowed_users": {"grace", "linus"},
+                "PortalLDAPAuthenticator.full_admin_users": {"linus"},
+            },
+        ),
+        (
+            f"base_url = '/jupyter/'\npublic_url = '{URL}'",
+            "",
+            {
+                "JupyterHub.bind_url": "http://:8000/jupyter/",
+                "JupyterHub.public_url": f"{URL}/jupyter/",
+            },
+        ),
+        (
+            f"public_url = '{URL}/'\nsubdomain_host = '{URL}'",
+            "",
+            {"JupyterHub.subdomain_host": URL},
+        ),
+        (
+            "",
+            "[extension]\nhours = 2\nmost_hours = 12\nmost_times = 3\nslurm_user = 'slurmd'",
+            {
+                "SlurmGPUSpawner.extension_hours": 2,
+                "SlurmGPUSpawner.max_extended_hours": 12,
+                "SlurmGPUSpawner.max_extensions": 3,
+                "SlurmGPUSpawner.slurm_user": "slurmd",
+                "SlurmGPUSpawner.extend_while_others_wait": False,
+            },
+        ),
+        (
+            "",
+            "[partitions.half]\ncores_per_gpu = 4\n[partitions.dense]\n[users.ada]\nmax_gpus = 3\n"
+            '[groups.students]\nmax_gpus = 1\nmax_hours = 2.5\npartitions = ["dense"]',
+            {
+                "SlurmGPUSpawner.partition_shapes": {"half": {"cores_per_gpu": 4}},
+                "SlurmGPUSpawner.group_limits": {"students": STUDENT},
+                "SlurmGPUSpawner.user_limits": {"ada": {"max_gpus": 3}},
+            },
+        ),
+    ],
+    ids=[
+        *("defaults", "no internal TLS", "IPv6", "beside the proxy on one host", "administrators"),
+        *("below a path", "host names of users", "extension", "partitions, groups and users"),
+    ],
+)
+def test_a_line_of_the_file_becomes_a_trait(
+    load: Load, minimal_toml: str, of_hub: str, tables: str, expected: dict[str, object]
+) -> None:
+    lines = minimal_toml.splitlines()
+    if of_hub.startswith("address"):
+        lines = [line for line in lines if not line.startswith("address =")]
+    toml = "\n".join(lines).replace("[hub]", f"[hub]\n{of_hub}")
+    config = Config()
+    apply_settings(config, load(f"{toml}\n{tables}\n"))
+
+    found = {name: config[name.split(".")[0]][name.split(".")[1]] for name in expected}
+    assert found == expected
+    assert ("certificates_dir" in config.SlurmGPUSpawner) is ("internal_tls" not in of_hub)
+
+
+def test_a_site_without_shared_storage_has_none_and_simulated_gpus_are_called_so(
     load: Load, minimal_toml: str
 ) -> None:
     config = Config()
-    apply_settings(config, load(minimal_toml.replace("[hub]\n", "[hub]\ninternal_tls = false\n")))
+    tables = "[storage]\nisilon = ''\n[site]\nsimulated_gpus = true\n"
+    apply_settings(config, load(minimal_toml + tables))
 
-    assert config.JupyterHub.hub_bind_url == "http://10.77.0.1:8081"
-    assert config.SlurmGPUSpawner.hub_connect_url == "http://10.77.0.1:8081"
-    assert "certificates_dir" not in config.SlurmGPUSpawner
-
-
-def test_the_proxy_is_a_process_of_its_own_and_sessions_outlive_the_hub(c: Config) -> None:
-    assert c.ConfigurableHTTPProxy.should_start is False
-    assert c.ConfigurableHTTPProxy.api_url == "http://127.0.0.1:8001"
-    assert c.JupyterHub.cleanup_servers is False
+    environment = config.SlurmGPUSpawner.environment
+    assert (environment["PORTAL_STORAGE"], environment["PORTAL_DATASETS_DIR"]) == ("{}", "")
+    assert environment["PORTAL_GPUS_SIMULATED"] == "1"
 
 
-def test_the_login_leads_to_the_server_page_and_starts_nothing(c: Config) -> None:
-    assert c.JupyterHub.redirect_to_server is False
-    assert c.JupyterHub.implicit_spawn_seconds == 0
-
-
-def test_nobody_is_let_in_who_is_not_named(c: Config) -> None:
-    authenticator = c.PortalLDAPAuthenticator
-    assert authenticator.allow_all is False
-    assert authenticator.allow_existing_users is False
-    assert authenticator.allowed_users == set()
-
-
-def test_administrators_are_let_in(load: Load, minimal_toml: str) -> None:
+@pytest.mark.parametrize(
+    ("public_url", "told", "options"),
+    [
+        ("https://portal.example.com", "https://portal.example.com/", {"secure": True}),
+        ("https://portal.example.com/", "https://portal.example.com/", {"secure": True}),
+        ("http://portal.example.com", "http://portal.example.com/", {}),
+        ("", "", {}),
+    ],
+)
+def test_cookies_are_kept_to_tls_where_users_come_by_tls(
+    load: Load, minimal_toml: str, public_url: str, told: str, options: dict[str, bool]
+) -> None:
     config = Config()
-    lists = '[hub]\nadmin_users = ["grace"]\nfull_admin_users = ["linus"]\n'
-    toml = minimal_toml.replace("[hub]\n", lists)
-    apply_settings(config, load(toml.replace("[login]\n", '[login]\nallowed_users = ["ada"]\n')))
+    toml = minimal_toml.replace("[hub]\n", f'[hub]\npublic_url = "{public_url}"\n')
+    apply_settings(config, load(toml))
 
-    assert config.PortalLDAPAuthenticator.allowed_users == {"ada", "grace", "linus"}
-    assert config.PortalLDAPAuthenticator.full_admin_users == {"linus"}
-
-
-def test_the_spawner_gets_the_rule_of_the_site(c: Config) -> None:
-    spawner = c.SlurmGPUSpawner
-    assert (spawner.cores_per_gpu, spawner.memory_per_gpu_gib) == (8, 48)
-    assert (spawner.session_hours, spawner.max_session_hours) == (2, 24)
-    assert spawner.partitions == ["jupyter"]
-    assert spawner.server_argv == [
-        "/opt/data-scientist-portal/environments/server/bin/dsportal-singleuser"
-    ]
-
-
-def test_sessions_are_extended_as_the_site_says(load: Load, minimal_toml: str) -> None:
-    table = "[extension]\nhours = 2\nmost_hours = 12\nmost_times = 3\nslurm_user = 'slurmd'\n"
-    config = Config()
-    apply_settings(config, load(minimal_toml + table))
-
-    spawner = config.SlurmGPUSpawner
-    assert (spawner.extension_hours, spawner.max_extended_hours) == (2.0, 12.0)
-    assert (spawner.max_extensions, spawner.slurm_user) == (3, "slurmd")
-    assert spawner.extend_while_others_wait is False
-
-
-def test_no_session_is_extended_where_the_site_says_nothing(load: Load, minimal_toml: str) -> None:
-    config = Config()
-    apply_settings(config, load(minimal_toml))
-
-    assert config.SlurmGPUSpawner.extension_hours == 0
+    assert config.JupyterHub.public_url == told
+    cookie_options = config.JupyterHub.tornado_settings["cookie_options"]
+    assert cookie_options == {"samesite": "Lax", **options}
 
 
 def test_every_setting_of_the_spawner_is_one_that_it_has(c: Config) -> None:
     known = set(SlurmGPUSpawner.class_traits(config=True))
 
     assert set(c.SlurmGPUSpawner) <= known
-
-
-def test_notebooks_and_job_scripts_learn_where_storage_and_templates_are(c: Config) -> None:
-    assert c.SlurmGPUSpawner.environment == {
-        "PORTAL_STORAGE": '{"isilon": "/srv/isilon"}',
-        "PORTAL_DATASETS_DIR": "/srv/isilon/datasets",
-        "PORTAL_TEMPLATES_DIR": "/opt/data-scientist-portal/templates",
-        "PORTAL_GPUS_SIMULATED": "1",
-        "JUPYTER_SERVER_ALLOW_UNAUTHENTICATED_ACCESS": "false",
-    }
 
 
 def test_the_programs_of_a_session_are_told_the_sites_settings(
@@ -165,21 +235,6 @@ def test_storage_has_the_sites_own_names(load: Load, minimal_toml: str) -> None:
     assert request_json["checks"]["shared:library"] == {"path": "/library", "is_mount": True}
 
 
-def test_a_site_without_shared_storage_has_none(load: Load, minimal_toml: str) -> None:
-    config = Config()
-    apply_settings(config, load(minimal_toml + "[storage]\nisilon = ''\n"))
-
-    environment = config.SlurmGPUSpawner.environment
-    assert (environment["PORTAL_STORAGE"], environment["PORTAL_DATASETS_DIR"]) == ("{}", "")
-
-
-def test_real_gpus_are_not_called_simulated(load: Load, minimal_toml: str) -> None:
-    config = Config()
-    apply_settings(config, load(minimal_toml))
-
-    assert "PORTAL_GPUS_SIMULATED" not in config.SlurmGPUSpawner.environment
-
-
 def test_applying_twice_changes_nothing(settings: Settings, c: Config) -> None:
     before = {k: v for k, v in copy.deepcopy(dict(c.JupyterHub)).items() if k != "template_vars"}
 
@@ -189,25 +244,15 @@ def test_applying_twice_changes_nothing(settings: Settings, c: Config) -> None:
     assert after == before
 
 
-def test_an_ipv6_address_of_the_hub_stands_in_brackets(load: Load, minimal_toml: str) -> None:
-    config = Config()
-    apply_settings(config, load(minimal_toml.replace("10.77.0.1", "fd00::1")))
+@pytest.mark.parametrize("base_url", ["/", "/jupyter/"])
+def test_the_address_of_a_static_file_is_below_the_sites_path_and_changes_with_its_content(
+    base_url: str,
+) -> None:
+    hub = HubSettings(address="10.77.0.1", base_url=base_url)
 
-    assert config.SlurmGPUSpawner.hub_connect_url == "https://[fd00::1]:8081"
+    address = PortalView.of(SiteSettings(), hub).static("portal.css")
 
-
-def test_a_hub_of_one_host_listens_beside_the_proxy(load: Load, minimal_toml: str) -> None:
-    config = Config()
-    apply_settings(config, load(minimal_toml.replace("10.77.0.1", "127.0.0.1")))
-
-    assert config.JupyterHub.hub_bind_url == "http://127.0.0.2:8081"
-    assert config.SlurmGPUSpawner.hub_connect_url == "https://127.0.0.1:8081"
-
-
-def test_the_address_of_a_static_file_changes_with_its_content(settings: Settings) -> None:
-    address = PortalView.of(SiteSettings(), settings.hub).static("portal.css")
-
-    assert re.fullmatch(r"/hub/portal/static/portal\.css\?v=[0-9a-f]{16}", address)
+    assert re.fullmatch(rf"{base_url}hub/portal/static/portal\.css\?v=[0-9a-f]{{16}}", address)
 
 
 def test_every_static_file_that_a_template_names_exists() -> None:
@@ -219,58 +264,6 @@ def test_every_static_file_that_a_template_names_exists() -> None:
 
     assert names
     assert names == {path.name for path in STATIC_DIR.iterdir()}
-
-
-def test_partitions_groups_and_users_have_what_the_settings_give_them(
-    load: Load, minimal_toml: str
-) -> None:
-    config = Config()
-    own = "[partitions.jupyter]\ncores_per_gpu = 4\n[partitions.dense]\n"
-    limits = (
-        '[groups.students]\nmax_gpus = 1\nmax_hours = 2.5\npartitions = ["dense"]\n'
-        "[users.ada]\nmax_gpus = 3\n"
-    )
-    apply_settings(config, load(minimal_toml.replace("[partitions.jupyter]\n", own) + limits))
-
-    spawner = config.SlurmGPUSpawner
-    assert spawner.partition_shapes == {"jupyter": {"cores_per_gpu": 4}}
-    student = {"max_gpus": 1, "max_hours": 2.5, "partitions": ["dense"]}
-    assert spawner.group_limits == {"students": student}
-    assert spawner.user_limits == {"ada": {"max_gpus": 3}}
-    assert config.PortalLDAPAuthenticator.manage_groups is True
-
-
-@pytest.mark.parametrize(
-    ("public_url", "told", "options"),
-    [
-        ("https://portal.example.com", "https://portal.example.com/", {"secure": True}),
-        ("https://portal.example.com/", "https://portal.example.com/", {"secure": True}),
-        ("http://portal.example.com", "http://portal.example.com/", {}),
-        ("", "", {}),
-    ],
-)
-def test_cookies_are_kept_to_tls_where_users_come_by_tls(
-    load: Load, minimal_toml: str, public_url: str, told: str, options: dict[str, bool]
-) -> None:
-    config = Config()
-    toml = minimal_toml.replace("[hub]\n", f'[hub]\npublic_url = "{public_url}"\n')
-    apply_settings(config, load(toml))
-
-    assert config.JupyterHub.public_url == told
-    cookie_options = config.JupyterHub.tornado_settings["cookie_options"]
-    assert cookie_options == {"samesite": "Lax", **options}
-
-
-def test_everything_is_below_the_path_that_the_site_chooses(load: Load, minimal_toml: str) -> None:
-    config = Config()
-    keys = '[hub]\nbase_url = "/jupyter/"\npublic_url = "https://www.example.com"\n'
-    settings = load(minimal_toml.replace("[hub]\n", keys))
-    apply_settings(config, settings)
-
-    assert config.JupyterHub.bind_url == "http://:8000/jupyter/"
-    assert config.JupyterHub.public_url == "https://www.example.com/jupyter/"
-    style = PortalView.of(settings.site, settings.hub).static("portal.css")
-    assert style.startswith("/jupyter/hub/portal/static/portal.css?v=")
 
 
 # Built, or installed for the build.
@@ -291,15 +284,3 @@ def test_no_path_of_the_hub_is_written_as_if_it_were_at_the_root() -> None:
     }
 
     assert found == set()
-
-
-def test_users_have_host_names_of_their_own_where_the_site_says_so(
-    load: Load, minimal_toml: str, c: Config
-) -> None:
-    config = Config()
-    url = "https://portal.example.com"
-    keys = f'[hub]\npublic_url = "{url}/"\nsubdomain_host = "{url}"\n'
-    apply_settings(config, load(minimal_toml.replace("[hub]\n", keys)))
-
-    assert config.JupyterHub.subdomain_host == url
-    assert c.JupyterHub.subdomain_host == ""
