@@ -136,7 +136,7 @@ def _apply_pages(c: Any, settings: Settings) -> None:
         one.text for one in announced() if one.level is not Level.INFO
     ]
     home = HomePage(
-        places=settings.places,
+        places=settings.site_storage,
         warning_percent=settings.storage.warning_percent,
         sessions_per_user=settings.choices.sessions_per_user,
         notices=shared_notices(notices_path),

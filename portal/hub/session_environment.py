@@ -32,7 +32,7 @@ def public_variables(settings: Settings) -> dict[str, str]:
     docs/use/in-the-session.md describes them: they stay as they are over releases.
     """
     variables = {
-        "PORTAL_STORAGE": json.dumps({place.name: place.folder for place in settings.places}),
+        "PORTAL_STORAGE": json.dumps({place.name: place.folder for place in settings.site_storage}),
         "PORTAL_DATASETS_DIR": settings.datasets,
         "PORTAL_TEMPLATES_DIR": str(settings.storage.templates),
         # A route of an extension that forgets to require a login is refused, not open.

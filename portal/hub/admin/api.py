@@ -29,6 +29,7 @@ from portal.hub.messages.stop_notices import MOST_CHARACTERS, shared_notices
 from portal.hub.pages.stop_handler import stop_session
 from portal.hub.pages.suspension import is_suspended
 from spawner import __version__
+from spawner.hub.session_mixin import SessionMixin
 from spawner.session.cluster import Cluster, find_cluster
 from spawner.unwritable_database import has_room
 
@@ -184,7 +185,7 @@ class StopHandler(OperationHandler):
         results = await asyncio.gather(*(self._stop(u, s, message) for u, s in chosen))
         self.finish(json.dumps({"sessions": results}))
 
-    async def _stop(self, user: Any, spawner: Any, message: str) -> dict[str, Any]:
+    async def _stop(self, user: Any, spawner: SessionMixin, message: str) -> dict[str, Any]:
         told = describe(user, spawner)
         try:
             await stop_session(self, user.name, spawner.name)
@@ -200,7 +201,7 @@ class StopHandler(OperationHandler):
         return told | {"stopped": True}
 
 
-def describe(user: Any, spawner: Any) -> dict[str, Any]:
+def describe(user: Any, spawner: SessionMixin) -> dict[str, Any]:
     """Return the session of a `user` and a `spawner` as a JSON object for administrators."""
     session, record = spawner.session, spawner.job_record
     return {
@@ -216,7 +217,7 @@ def describe(user: Any, spawner: Any) -> dict[str, Any]:
     }
 
 
-def _session_state(spawner: Any) -> str:
+def _session_state(spawner: SessionMixin) -> str:
     if is_suspended(spawner):
         return "suspended"
     if spawner.ready and spawner.has_other_authority:
@@ -224,7 +225,7 @@ def _session_state(spawner: Any) -> str:
     return "running" if spawner.ready else str(spawner.pending or "starting")
 
 
-def _partition_name(spawner: Any) -> str:
+def _partition_name(spawner: SessionMixin) -> str:
     return str(spawner.session.partition) if spawner.session is not None else ""
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from datetime import datetime
-from typing import Any
 
 from dsportal.slurm.errors import PortalError
 from portal.hub.form.gpu_choices import Choice, GpuChoices
 from spawner.forecast.forecaster import Forecast
+from spawner.hub.session_mixin import SessionMixin
 from spawner.slurm.catalog import Catalog
 
 
 async def read_forecasts(
-    spawner: Any,
+    spawner: SessionMixin,
     catalog: Catalog,
     offer: GpuChoices,
     options_for: Callable[[int], Mapping[str, object]],
@@ -41,7 +41,7 @@ async def read_forecasts(
 
 
 async def _ask_all(
-    spawner: Any,
+    spawner: SessionMixin,
     choices: Iterable[Choice],
     options_for: Callable[[int], Mapping[str, object]],
     wait_s: float,
@@ -58,7 +58,7 @@ async def _ask_all(
     return {n: answer for n, answer in answers.items() if answer is not None}
 
 
-async def _ask(spawner: Any, options: Mapping[str, object]) -> Forecast | None:
+async def _ask(spawner: SessionMixin, options: Mapping[str, object]) -> Forecast | None:
     try:
         forecast: Forecast | None = await spawner.forecast(options)
     # The form works without this forecast.

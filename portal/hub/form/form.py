@@ -17,6 +17,7 @@ from portal.hub.form.view import FormView, describe_form
 from portal.hub.formatting import format_clock
 from portal.hub.pages.base import TEMPLATES_DIR
 from spawner.errors import SlurmUnavailableError
+from spawner.hub.session_mixin import SessionMixin
 from spawner.slurm.catalog import Catalog
 
 TEMPLATE = "options_form.html"
@@ -44,7 +45,7 @@ def make_options_form(
     """
     form = _Form(simulated_gpus, wait_s, clock)
 
-    async def options_form(spawner: Any) -> str:
+    async def options_form(spawner: SessionMixin) -> str:
         return await form.render(spawner)
 
     return options_form
@@ -66,7 +67,7 @@ class _Form:
         self._catalog: Catalog | None = None
         self._template = load_template()
 
-    async def render(self, spawner: Any) -> str:
+    async def render(self, spawner: SessionMixin) -> str:
         """Return the fields and the button, or the reason why there are none."""
         hub_prefix = spawner.hub.base_url
         again_url = f"{hub_prefix}spawn/{spawner.user.escaped_name}"
@@ -87,7 +88,7 @@ class _Form:
             choices_url=f"{hub_prefix}portal/choices/{spawner.user.escaped_name}",
         )
 
-    async def _describe(self, spawner: Any) -> FormView:
+    async def _describe(self, spawner: SessionMixin) -> FormView:
         catalog, as_of = await self._read_catalog(spawner)
         return await describe_form(
             spawner,
@@ -98,7 +99,7 @@ class _Form:
             as_of=as_of,
         )
 
-    async def _read_catalog(self, spawner: Any) -> tuple[Catalog, str]:
+    async def _read_catalog(self, spawner: SessionMixin) -> tuple[Catalog, str]:
         # Cancels only the wait: the answer serves the next form.
         try:
             async with asyncio.timeout(_CATALOG_WAIT_S):
@@ -120,7 +121,7 @@ class _Form:
         return f"Slurm last responded {format_clock(self._last_answer, self._clock())}."
 
 
-def wanted_options(spawner: Any) -> Mapping[str, object]:
+def wanted_options(spawner: SessionMixin) -> Mapping[str, object]:
     """Return what the form of a spawner should mark.
 
     Returns:

@@ -19,6 +19,7 @@ from portal.hub.form.form import SENT_OPTIONS, local_clock
 from portal.hub.form.view import describe_form
 from portal.hub.pages.failure_view import describe_failure
 from spawner.hub.patches.routes import replace_handlers
+from spawner.hub.session_mixin import SessionMixin
 
 CHOICES_ROUTE = r"/portal/choices/([^/]+)"
 # The page can already be used while its script waits.
@@ -165,7 +166,7 @@ def choices_route() -> tuple[str, type[ChoicesHandler]]:
     return (CHOICES_ROUTE, ChoicesHandler)
 
 
-def _tell_failure(start: asyncio.Future[Any], spawner: Any, page_url: str) -> Markup:
+def _tell_failure(start: asyncio.Future[Any], spawner: SessionMixin, page_url: str) -> Markup:
     failure = describe_failure(start.exception(), spawner)
     words = f"{failure.sentence} {failure.next_step}".strip() if failure else ""
     return Markup(

@@ -18,6 +18,7 @@ from portal.hub.form.forecasts import read_forecasts
 from portal.hub.form.gpu_choices import Choice, GpuChoices, make_gpu_choices
 from portal.hub.form.start_times import Start, describe_start, with_alternative
 from spawner.forecast.forecaster import Forecast
+from spawner.hub.session_mixin import SessionMixin
 from spawner.options.job_options import JobOptions
 from spawner.options.limits import Limits
 from spawner.options.request import resources_per_gpu
@@ -97,7 +98,7 @@ class FormView:
 
 
 async def describe_form(
-    spawner: Any,
+    spawner: SessionMixin,
     catalog: Catalog,
     wanted: Mapping[str, object],
     *,
@@ -172,7 +173,7 @@ def _lengthened(selected: JobOptions, catalog: Catalog, limits: Limits) -> JobOp
     return replace(selected, walltime_s=first_s if most_s is None else min(first_s, most_s))
 
 
-async def _read_reservations(spawner: Any) -> Mapping[str, Reservation] | None:
+async def _read_reservations(spawner: SessionMixin) -> Mapping[str, Reservation] | None:
     try:
         # Without a task of its own, which each form would pay for.
         async with asyncio.timeout(_RESERVATIONS_WAIT_S):
@@ -195,7 +196,11 @@ def _describe_starts(
 
 
 def _shape_for(
-    spawner: Any, catalog: Catalog, gpu_type: str | None, n_gpus: int, partition: str | None
+    spawner: SessionMixin,
+    catalog: Catalog,
+    gpu_type: str | None,
+    n_gpus: int,
+    partition: str | None,
 ) -> ResourcesPerGpu:
     return resources_per_gpu(
         spawner, catalog, n_gpus=n_gpus, partition=partition, gpu_type=gpu_type

@@ -10,6 +10,7 @@ from typing import Any
 from dsportal.amounts import format_age, format_duration, format_time_left
 from dsportal.slurm.states import Phase
 from portal.hub.pages.suspension import is_suspended
+from spawner.hub.session_mixin import SessionMixin
 from spawner.session.session import Session
 from spawner.slurm.jobs import JobRecord
 
@@ -118,7 +119,7 @@ def list_sessions(users: Iterable[Any], now: datetime) -> list[SessionRow]:
     ]
 
 
-def _describe_row(user: str, name: str, spawner: Any, now: datetime) -> SessionRow:
+def _describe_row(user: str, name: str, spawner: SessionMixin, now: datetime) -> SessionRow:
     session: Session | None = spawner.session
     record: JobRecord | None = spawner.job_record
     is_started = record is not None and record.state.phase is Phase.RUNNING
@@ -139,7 +140,7 @@ def _describe_row(user: str, name: str, spawner: Any, now: datetime) -> SessionR
     )
 
 
-def _session_state(spawner: Any, *, is_started: bool) -> str:
+def _session_state(spawner: SessionMixin, *, is_started: bool) -> str:
     if spawner.pending == "stop":
         return "stopping"
     # To JupyterHub a suspended session is ready.
@@ -150,7 +151,7 @@ def _session_state(spawner: Any, *, is_started: bool) -> str:
     return "starting" if is_started else "waiting"
 
 
-def _idle_s(spawner: Any, now: datetime) -> float | None:
+def _idle_s(spawner: SessionMixin, now: datetime) -> float | None:
     # JupyterHub stores UTC without a zone.
     last: datetime | None = spawner.orm_spawner.last_activity
     if last is None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlencode
 
 from dsportal.slurm.errors import PortalError
 from dsportal.slurm.states import JobState
+from spawner.hub.session_mixin import SessionMixin
 from spawner.options.retry_options import RetryOptions, correct
 from spawner.session.session_end import JobEndedError
 from spawner.session.spawn_error import StartFailedError
@@ -53,7 +53,7 @@ class FailureView:
         return urlencode(self.correction.options) if self.correction else ""
 
 
-def describe_failure(exception: BaseException | None, spawner: Any) -> FailureView | None:
+def describe_failure(exception: BaseException | None, spawner: SessionMixin) -> FailureView | None:
     """Return why a start of a spawner failed.
 
     Returns:
@@ -64,7 +64,7 @@ def describe_failure(exception: BaseException | None, spawner: Any) -> FailureVi
     return _describe(exception.error, exception.log_lines, spawner)
 
 
-def describe_ending(spawner: Any) -> FailureView | None:
+def describe_ending(spawner: SessionMixin) -> FailureView | None:
     """Return why the last session of a spawner ended.
 
     Returns:
@@ -77,7 +77,7 @@ def describe_ending(spawner: Any) -> FailureView | None:
 
 
 def _describe(
-    error: PortalError, log_lines: str, spawner: Any, *, at: float | None = None
+    error: PortalError, log_lines: str, spawner: SessionMixin, *, at: float | None = None
 ) -> FailureView:
     # Other errors have no end of a job, and their message no separate next step.
     ended = error if isinstance(error, JobEndedError) else JobEndedError(error.message)

@@ -13,9 +13,10 @@ from portal.hub.formatting import format_bytes
 from portal.hub.messages.stop_notices import Notice, Notices
 from portal.hub.pages.gpu_hours import UsageView, describe_usage, usage_start
 from portal.hub.pages.session_state import SessionView, describe_session
-from portal.hub.settings.places import SiteStorage
+from portal.hub.settings.site_storage import SiteStorage
 from portal.hub.sharing.grants import Grant, Grants
 from portal.hub.sharing.shares import SharedSession, key_of, list_shared_sessions, list_shares
+from spawner.hub.session_mixin import SessionMixin
 from spawner.space import Space
 
 HOME = "~"
@@ -145,7 +146,7 @@ class HomePage:
             shared=list_shared_sessions(user, self._grants) if self._offers_sharing else (),
         )
 
-    def _with_shares(self, card: SessionCard, spawner: Any) -> SessionCard:
+    def _with_shares(self, card: SessionCard, spawner: SessionMixin) -> SessionCard:
         return replace(
             card,
             may_share=card.is_ready,
@@ -202,7 +203,7 @@ def describe_cards(user: Any) -> list[SessionCard]:
     ]
 
 
-def _describe_card(name: str, spawner: Any, number: int) -> SessionCard:
+def _describe_card(name: str, spawner: SessionMixin, number: int) -> SessionCard:
     return SessionCard(
         name=name,
         title=f"Session {name}" if name else "Your session",

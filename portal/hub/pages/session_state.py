@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from markupsafe import Markup
 
@@ -13,6 +12,7 @@ from dsportal.slurm.states import Phase
 from portal.hub.pages.failure_view import describe_ending, describe_failure
 from portal.hub.pages.suspension import describe_suspension, is_suspended
 from portal.hub.pages.time_tags import render_fact, render_time
+from spawner.hub.session_mixin import SessionMixin
 from spawner.options.request import describe_gpus
 from spawner.session.progress import Progress
 from spawner.session.queue_status import EXPECTED_START, QUEUE_PLACE, slurm_time_s
@@ -68,7 +68,7 @@ class SessionView:
         return self.ended_at is not None
 
 
-def describe_session(spawner: Any, now: datetime | None = None) -> SessionView:
+def describe_session(spawner: SessionMixin, now: datetime | None = None) -> SessionView:
     """Return the session of a spawner, running or not.
 
     `now` is in the hub's time zone.
@@ -112,7 +112,9 @@ def describe_session(spawner: Any, now: datetime | None = None) -> SessionView:
     )
 
 
-def _describe_start(spawner: Any, facts: tuple[StateFact, ...], now: datetime) -> SessionView:
+def _describe_start(
+    spawner: SessionMixin, facts: tuple[StateFact, ...], now: datetime
+) -> SessionView:
     progress: Progress = spawner.start_progress
     # Not progress.log: to look at the home page is not to have the waiting page open.
     last = progress.last
@@ -134,7 +136,7 @@ def _describe_start(spawner: Any, facts: tuple[StateFact, ...], now: datetime) -
     )
 
 
-def _describe_idle(spawner: Any) -> SessionView:
+def _describe_idle(spawner: SessionMixin) -> SessionView:
     # JupyterHub keeps the exception of a failed start until the next start.
     failed = getattr(spawner, "_failed", None)
     failure = describe_failure(failed or None, spawner)
@@ -154,7 +156,7 @@ def _describe_idle(spawner: Any) -> SessionView:
     )
 
 
-def describe_request(spawner: Any) -> str:
+def describe_request(spawner: SessionMixin) -> str:
     """Return what a starting session of a spawner has requested: "2 simulated GPUs for 8 hours".
 
     Returns:
@@ -167,7 +169,7 @@ def describe_request(spawner: Any) -> str:
     return f"{gpus} for {format_duration(session.walltime_s)}"
 
 
-def _facts(spawner: Any, now: datetime) -> tuple[StateFact, ...]:
+def _facts(spawner: SessionMixin, now: datetime) -> tuple[StateFact, ...]:
     session: Session | None = spawner.session
     if session is None:
         return ()
@@ -182,7 +184,7 @@ def _facts(spawner: Any, now: datetime) -> tuple[StateFact, ...]:
     return tuple(facts)
 
 
-def _time_left(spawner: Any, record: JobRecord, now: datetime) -> list[StateFact]:
+def _time_left(spawner: SessionMixin, record: JobRecord, now: datetime) -> list[StateFact]:
     left_s: int | None = spawner.left_s
     if left_s is None:
         return []

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from markupsafe import Markup
 
 from portal.hub.pages.time_tags import render_fact, render_time
+from spawner.hub.session_mixin import SessionMixin
 from spawner.session.progress import Progress
 
 START_STEPS = (
@@ -62,7 +62,7 @@ class StartView:
     title: str
 
 
-def describe_start(spawner: Any, now: datetime | None = None) -> StartView:
+def describe_start(spawner: SessionMixin, now: datetime | None = None) -> StartView:
     """Return the current start of a spawner.
 
     `now` is in the hub's time zone.

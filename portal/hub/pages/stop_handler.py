@@ -10,6 +10,7 @@ from jupyterhub.scopes import needs_scope
 from jupyterhub.utils import AnyTimeoutError, exponential_backoff
 from tornado.web import HTTPError, authenticated
 
+from spawner.hub.session_mixin import SessionMixin
 from spawner.session.session_end import SessionEnd
 
 ROUTE = r"/portal/stop/([^/]+)(?:/([^/]+))?"
@@ -60,7 +61,7 @@ def stop_route() -> tuple[str, type[StopHandler]]:
     return (ROUTE, StopHandler)
 
 
-async def _cancel_start(spawner: Any) -> None:
+async def _cancel_start(spawner: SessionMixin) -> None:
     start: asyncio.Future[Any] | None = spawner._spawn_future
     if start is not None:
         start.cancel()

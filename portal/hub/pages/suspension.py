@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from spawner.hub.session_mixin import SessionMixin
+
 _UNTIL_RESUMED = (
     "It does not respond until they resume it, and then continues where it was. Nothing is lost."
 )
@@ -28,7 +30,7 @@ def describe_suspensions(user: Any) -> list[str]:
     return [describe_suspension(name) for name, one in user.spawners.items() if is_suspended(one)]
 
 
-def is_suspended(spawner: Any) -> bool:
+def is_suspended(spawner: SessionMixin) -> bool:
     """Return whether a session of a spawner that was ready is suspended.
 
     Returns:

@@ -14,16 +14,17 @@ from typing import Any
 
 from portal.hub.settings.culler import CullerSettings
 from portal.hub.settings.hub import HubSettings
-from portal.hub.settings.limits import LimitSettings, PartitionSettings
+from portal.hub.settings.limits import LimitSettings
 from portal.hub.settings.login import LoginSettings
-from portal.hub.settings.places import (
-    PlaceSettings,
-    SiteStorage,
-    read_places,
-    split_storage,
-    storage_places,
-)
+from portal.hub.settings.partitions import PartitionSettings
 from portal.hub.settings.preflight import PreflightSettings
+from portal.hub.settings.site_storage import (
+    NamedStorageSettings,
+    SiteStorage,
+    all_storage,
+    read_named_storage,
+    split_storage,
+)
 from portal.hub.settings.traffic import TrafficSettings
 from portal.settings.session_tables import SessionTables
 from portal.settings.tools import ToolSettings
@@ -64,7 +65,7 @@ class Settings(SessionTables, HubTables):
     partitions: dict[str, PartitionSettings]
     groups: dict[str, LimitSettings]
     users: dict[str, LimitSettings]
-    named_storage: dict[str, PlaceSettings]
+    named_storage: dict[str, NamedStorageSettings]
 
     @property
     def trait_values(self) -> dict[str, Any]:
@@ -84,16 +85,16 @@ class Settings(SessionTables, HubTables):
         return values
 
     @property
-    def places(self) -> tuple[SiteStorage, ...]:
+    def site_storage(self) -> tuple[SiteStorage, ...]:
         """The site's storage, `isilon` first."""
-        return storage_places(self.storage, self.preflight, self.named_storage)
+        return all_storage(self.storage, self.preflight, self.named_storage)
 
     @property
     def start_checks(self) -> Preflight:
         """What is checked before a session's job is queued."""
         return Preflight(
             home=self.preflight.home,
-            shared=self.places,
+            shared=self.site_storage,
             server=self.preflight.server,
             server_path=self.environments.server_program,
             min_free_mib=self.preflight.min_free_mib,
@@ -103,9 +104,9 @@ class Settings(SessionTables, HubTables):
     @property
     def datasets(self) -> str:
         """Folder of the data sets for templates; "" for none."""
-        if self.storage.datasets or not self.places:
+        if self.storage.datasets or not self.site_storage:
             return self.storage.datasets
-        return f"{self.places[0].path}/datasets"
+        return f"{self.site_storage[0].path}/datasets"
 
 
 # In the order of the reference and of the example file.
@@ -166,7 +167,7 @@ def parse_settings(tables: dict[str, Any], path: Path) -> Settings:
             is_name=TOOL_NAME.fullmatch,
             rule="a valid name: small letters, digits, '-'",
         ),
-        named_storage=read_places(named, path),
+        named_storage=read_named_storage(named, path),
         **read,
     )
     _refuse_partitions(settings, path)

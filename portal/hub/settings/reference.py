@@ -10,9 +10,10 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from portal.hub.settings.limits import LimitSettings, PartitionSettings
+from portal.hub.settings.limits import LimitSettings
 from portal.hub.settings.loader import TABLES
-from portal.hub.settings.places import PlaceSettings
+from portal.hub.settings.partitions import PartitionSettings
+from portal.hub.settings.site_storage import NamedStorageSettings
 from portal.settings.tools import ToolSettings
 from spawner.options.traits import COMPOSED, WITH_TRAITS, SiteTraits
 from spawner.settings.schema import default_of, kind_name, kinds_of, rule_of
@@ -23,7 +24,7 @@ NAMED_TABLES: dict[str, type] = {
     "partitions": PartitionSettings,
     "groups": LimitSettings,
     "users": LimitSettings,
-    "storage": PlaceSettings,
+    "storage": NamedStorageSettings,
     "tools": ToolSettings,
 }
 _REFERENCE_HEAD = """\
@@ -62,7 +63,7 @@ def example_toml() -> str:
     optional = [
         _optional_table("groups.students", LimitSettings),
         _optional_table("users.ada", LimitSettings),
-        _optional_table("storage.scratch", PlaceSettings),
+        _optional_table("storage.scratch", NamedStorageSettings),
         _optional_table("tools.netron", ToolSettings),
     ]
     return "\n".join([EXAMPLE_HEAD, *tables, offered, *optional])

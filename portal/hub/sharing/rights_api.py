@@ -14,6 +14,7 @@ from jupyterhub.scopes import has_scope
 from portal.hub.sharing.grants import Rights, shared_grants
 from portal.hub.sharing.shares import key_of
 from spawner.hub.port_api import spawner_of_token
+from spawner.hub.session_mixin import SessionMixin
 
 ROUTE = r"/api/dsportal/guests/([^/]+)"
 
@@ -37,7 +38,7 @@ class GuestHandler(APIHandler):
                 rights = Rights(may_work=True)
         self.finish(json.dumps(rights.as_json()))
 
-    def _shared(self, spawner: Any, user: orm.User) -> Rights:
+    def _shared(self, spawner: SessionMixin, user: orm.User) -> Rights:
         shares = spawner.orm_spawner.shares
         groups = {share.group.name for share in shares if share.group in user.groups}
         is_named = any(share.user is user for share in shares)
@@ -45,7 +46,7 @@ class GuestHandler(APIHandler):
         return self._grants.rights(key, user.name if is_named else "", frozenset(groups))
 
 
-def may_by_role(db: Any, user: orm.User, spawner: Any) -> bool:
+def may_by_role(db: Any, user: orm.User, spawner: SessionMixin) -> bool:
     """Return whether a role in `db`, such as an administrator's, opens the session of `spawner`."""
     scopes = roles_to_expanded_scopes(get_roles_for(user), owner=user)
     wanted = f"access:servers!server={spawner.user.name}/{spawner.name}"

@@ -25,6 +25,7 @@ from portal.hub.sharing.grants import (
     session_key,
     shared_grants,
 )
+from spawner.hub.session_mixin import SessionMixin
 
 SHARE_ROUTE = r"/portal/share/([^/]+)(?:/([^/]+))?"
 UNSHARE_ROUTE = r"/portal/unshare/([^/]+)(?:/([^/]+))?"
@@ -42,7 +43,7 @@ class SharedSession:
     may_work: bool
 
 
-def list_shares(spawner: Any, grants: Grants) -> tuple[Grant, ...]:
+def list_shares(spawner: SessionMixin, grants: Grants) -> tuple[Grant, ...]:
     """Return what guests of the session of `spawner` may do, sorted by name.
 
     A share without a grant, which JupyterHub's REST interface or an earlier release made, counts as
@@ -82,12 +83,12 @@ def list_shared_sessions(user: Any, grants: Grants) -> tuple[SharedSession, ...]
     return tuple(found[title] for title in sorted(found))
 
 
-def key_of(spawner: Any) -> str:
+def key_of(spawner: SessionMixin) -> str:
     """Return how grants name the session of a spawner."""
     return session_key(spawner.user.name, spawner.name)
 
 
-def end_shares(spawner: Any, grants: Grants) -> None:
+def end_shares(spawner: SessionMixin, grants: Grants) -> None:
     """End all shares of the session of a spawner: the next one begins without."""
     grants.end_all(key_of(spawner))
     db, orm_spawner = spawner.user.db, spawner.orm_spawner
@@ -177,7 +178,7 @@ class _ShareHandler(BaseHandler):
             )
         )
 
-    def note(self, spawner: Any, grant: Grant, what: str) -> None:
+    def note(self, spawner: SessionMixin, grant: Grant, what: str) -> None:
         """Log who shares what."""
         self.log.warning(
             "%s %s session %s with %s %s, who %s%s",
@@ -270,7 +271,7 @@ class UnshareHandler(_ShareHandler):
         self.note(spawner, grant, "no longer shares")
         self.show_again(user_name, server_name)
 
-    def _end_share(self, spawner: Any, grant: Grant) -> None:
+    def _end_share(self, spawner: SessionMixin, grant: Grant) -> None:
         for share in list(spawner.orm_spawner.shares):
             partner = share.user or share.group
             if partner is not None and (partner.kind, partner.name) == (

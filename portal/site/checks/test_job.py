@@ -76,7 +76,7 @@ def node_probe_input(
         "port": port,
         "secret": secret,
         "version": __version__,
-        "storage": {str(place.path): place.is_mount for place in settings.places},
+        "storage": {str(one.path): one.is_mount for one in settings.site_storage},
         "templates": str(settings.storage.templates),
         "registry": str(settings.environments.registry),
         "left_out": sorted(left_out),

@@ -11,7 +11,7 @@ import pytest
 
 from portal.hub.messages.stop_notices import Notices
 from portal.hub.pages.home import HomePage, describe_space
-from portal.hub.settings.places import SiteStorage
+from portal.hub.settings.site_storage import SiteStorage
 from spawner.errors import SlurmUnavailableError
 from spawner.space import Space
 

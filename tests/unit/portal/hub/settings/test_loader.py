@@ -142,8 +142,8 @@ def test_six_tables_of_storage_with_isilon_are_as_many_as_the_home_page_can_ask_
 
     settings = load(change(minimal_toml, "storage", f"isilon = '/isilon'\n{tables}"))
 
-    assert len(settings.places) == 7
-    assert len(settings.places) + len(["home"]) == MOST_FOLDERS
+    assert len(settings.site_storage) == 7
+    assert len(settings.site_storage) + len(["home"]) == MOST_FOLDERS
 
 
 @pytest.mark.parametrize(

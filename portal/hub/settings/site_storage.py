@@ -20,9 +20,9 @@ from spawner.settings.schema import read_named, setting
 
 ISILON = "isilon"
 # Name of a link in the home: no slash, and no dot at the beginning, which would hide it.
-PLACE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,30}", re.ASCII)
+STORAGE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,30}", re.ASCII)
 # One folder is the home itself, which the home page asks about, too.
-MOST_PLACES = MOST_FOLDERS - 1
+MOST_STORAGE = MOST_FOLDERS - 1
 # Names that the portal itself uses in homes.
 _TAKEN = frozenset({"templates", "portal-runs"})
 
@@ -32,7 +32,7 @@ def fixed_part(path: str) -> str:
     return path.partition("{")[0].rpartition("/")[0] if "{" in path else path
 
 
-def check_place(path: str) -> str:
+def check_storage_path(path: str) -> str:
     """Refuse anything but an absolute path, in which {user} and {group} may stand."""
     if re.search(r"[{}]", re.sub(r"\{(user|group)\}", "", path)):
         return "only {user} and {group} may stand in braces."
@@ -42,7 +42,7 @@ def check_place(path: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlaceSettings:
+class NamedStorageSettings:
     """Further storage of the site, in every home as a link of that name."""
 
     path: str = setting(
@@ -50,7 +50,7 @@ class PlaceSettings:
         " user. With {group} there is a link NAME-GROUP for each group of the user whose folder"
         " exists and may be read by the user.",
         example="/scratch/{user}",
-        check=check_place,
+        check=check_storage_path,
     )
     label: str = setting("Name on the home page. By default that of the table.", default="")
     read_only: bool = setting(
@@ -94,10 +94,10 @@ class SiteStorage(SharedStorage):
         return self.folder.replace("{user}", user) if is_own else self.path
 
 
-def storage_places(
+def all_storage(
     storage: StorageSettings,
     preflight: PreflightSettings,
-    named: Mapping[str, PlaceSettings],
+    named: Mapping[str, NamedStorageSettings],
 ) -> tuple[SiteStorage, ...]:
     """Return the site's storage, `isilon` first if it has a path."""
     isilon = SiteStorage(
@@ -137,7 +137,7 @@ def split_storage(table: Any) -> tuple[Any, dict[str, Any]]:
     return {name: one for name, one in table.items() if name not in named}, named
 
 
-def read_places(named: dict[str, Any], path: Path) -> dict[str, PlaceSettings]:
+def read_named_storage(named: dict[str, Any], path: Path) -> dict[str, NamedStorageSettings]:
     """Return the tables [storage.NAME] by name.
 
     `named` has the TOML parser's result for each; `path` is only for messages.
@@ -149,12 +149,12 @@ def read_places(named: dict[str, Any], path: Path) -> dict[str, PlaceSettings]:
                 f"[storage.{name}] of {path}: the name '{name}' is taken. Choose another."
             )
     # One place is kept for isilon.
-    if len(named) >= MOST_PLACES:
+    if len(named) >= MOST_STORAGE:
         raise SettingsError(
-            f"{path} names {len(named)} places [storage.NAME]; {MOST_PLACES - 1} are the most."
+            f"{path} names {len(named)} places [storage.NAME]; {MOST_STORAGE - 1} are the most."
         )
     return read_named(
-        *("storage", PlaceSettings, named, path),
-        is_name=PLACE_NAME.fullmatch,
+        *("storage", NamedStorageSettings, named, path),
+        is_name=STORAGE_NAME.fullmatch,
         rule="a valid name: letters, digits, '-', '_'",
     )
