@@ -258,13 +258,15 @@ class Cluster:
         return await self._spaces.get_within(patience_s, user, folders)
 
     async def read_address(self, node: str) -> str:
-        """Return a node's NodeAddr, or its name if Slurm does not know the node."""
+        """Return a node's NodeAddr, or its name if Slurm does not know it or does not answer."""
         # However old: a node keeps its address, and only one that was added since is looked up.
-        catalog = self._catalog.latest()
-        address = catalog and _address_in(catalog, node)
-        if not address:
-            address = _address_in(await self.read_catalog(), node)
-        return address or node
+        if (known := self._catalog.latest()) and (address := known.address(node)):
+            return address
+        try:
+            return (await self.read_catalog()).address(node) or node
+        except SlurmError as error:
+            self._log.warning("The address of %s is not known, its name is used: %s", node, error)
+            return node
 
     async def _ask_forecast(self, question: ForecastQuery) -> str:
         return await self.slurm.test_submit(question.user, build_job(question.plan))
@@ -305,11 +307,3 @@ def find_cluster(settings: Mapping[str, Any]) -> Cluster | None:
     """Return the cluster in the hub's Tornado `settings`; None before a spawner needs it."""
     cluster: Cluster | None = settings.get(_SETTING)
     return cluster
-
-
-def _address_in(catalog: Catalog, name: str) -> str:
-    for partition in catalog.partitions.values():
-        for node in partition.nodes:
-            if node.name == name:
-                return node.address
-    return ""

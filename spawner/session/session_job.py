@@ -127,8 +127,7 @@ class SessionJob:
 
     async def _serve(self, node: str, probe: Probe, watch: Watch) -> None:
         port = self.session.port
-        address = await self._read_address(node)
-        self._change(address=address)
+        self._change(address=await self._cluster.read_address(node))
         self.progress.add_step("starting", 80, f"The notebook server is starting on {node}.")
         await self._wait_for_answer(probe(self.session.url), watch, port)
         # If Slurm has put the job back into the queue meanwhile, another port will come.
@@ -274,13 +273,6 @@ class SessionJob:
             self._is_requeued = True
         else:
             self._change(port=0, address="", certificate="")
-
-    async def _read_address(self, node: str) -> str:
-        try:
-            return await self._cluster.read_address(node)
-        except SlurmError as error:
-            self._log.warning("The address of %s is not known, its name is used: %s", node, error)
-            return node
 
     async def _wait(self, awaitable: Awaitable[object]) -> None:
         deadline = self._deadline

@@ -129,6 +129,11 @@ class Catalog:
         """Slurm's default partition, or None if it has none."""
         return next((name for name, part in self.partitions.items() if part.is_default), None)
 
+    def address(self, name: str) -> str:
+        """Return the NodeAddr of a node; empty for an unknown name."""
+        nodes = (node for partition in self.partitions.values() for node in partition.nodes)
+        return next((node.address for node in nodes if node.name == name), "")
+
     def nodes(self, partition: str | None = None) -> tuple[Node, ...]:
         """Return the nodes of a partition; none for an unknown name."""
         found = self._find(partition)

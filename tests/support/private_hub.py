@@ -49,7 +49,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 server = http.server.ThreadingHTTPServer(sock.getsockname(), Handler, bind_and_activate=False)
 server.socket.close()
 server.socket = sock
-port_report.Reporter(os.environ, sock.getsockname()[1]).report()
+port_report.PortReporter(os.environ, sock.getsockname()[1]).report()
 server.serve_forever()
 """
 

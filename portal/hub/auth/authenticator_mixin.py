@@ -6,14 +6,11 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
 from functools import partial
 from typing import Any, TypeVar
 
-from jupyterhub import orm
 from jupyterhub.auth import Authenticator
-from jupyterhub.utils import maybe_future, utcnow
-from sqlalchemy import func
+from jupyterhub.utils import maybe_future
 from sqlalchemy.orm import object_session
 from traitlets import Integer, List, Set, Unicode
 
@@ -24,6 +21,7 @@ from portal.hub.auth.credentials import Credentials, LoginError, refuse_name
 from portal.hub.auth.known_browsers import read_browser, remember_browser
 from portal.hub.auth.login_queue import LONGEST_WAIT_S, LoginQueue, LoginQueueFullError
 from portal.hub.auth.login_throttle import CheckResult, LoginAttempt, LoginThrottle
+from portal.hub.auth.token_lifetimes import limit_tokens
 from portal.hub.auth.unix_accounts import read_account
 from portal.hub.settings.hub import HubSettings
 
@@ -35,8 +33,6 @@ LOWEST_USER_UID = 1000
 N_ACCOUNT_THREADS = 16
 # A request waits this long; an account without an answer is checked again later.
 RECHECK_TIMEOUT_S = 5.0
-# How JupyterHub 6.1 names the token of a user's server.
-_SESSION_NOTE = "Server at "
 
 
 class AuthenticatorMixin(Authenticator):
@@ -299,20 +295,3 @@ async def in_thread(threads: ThreadPoolExecutor, work: Callable[[], T], deadline
     loop = asyncio.get_running_loop()
     timeout_s = deadline_s - time.monotonic()
     return await asyncio.wait_for(loop.run_in_executor(threads, work), timeout_s)
-
-
-def limit_tokens(database: Any, n_days: int) -> None:
-    """Give tokens of users without an expiry one, `n_days` from now.
-
-    Tokens of sessions are left alone: they end with the session. `database` is JupyterHub's session
-    of SQLAlchemy.
-    """
-    token = orm.APIToken
-    is_sessions = func.coalesce(token.note, "").startswith(_SESSION_NOTE)
-    endless = database.query(token).filter(
-        token.expires_at.is_(None), token.user_id.is_not(None), ~is_sessions
-    )
-    # JupyterHub's database keeps UTC without a zone.
-    end = utcnow(with_tz=False) + timedelta(days=n_days)
-    for one in endless:
-        one.expires_at = end

@@ -78,7 +78,7 @@ sock = singleuser.take_port(resources, address)
 port = sock.getsockname()[1]
 sock.close()
 os.environ["JUPYTERHUB_SERVICE_URL"] = singleuser.service_url(os.environ, address, port)
-port_report.Reporter(os.environ, port).report()
+port_report.PortReporter(os.environ, port).report()
 os.execv({server!r}, [{server!r}])
 """
 

@@ -12,6 +12,8 @@ from spawner.errors import SlurmUnavailableError
 from spawner.options.traits import SiteTraits
 from spawner.session.cluster import Cluster
 from spawner.slurm.associations import Associations
+from spawner.slurm.catalog import Catalog
+from tests.hub.private_hub import node_line
 
 
 class Database:
@@ -73,3 +75,27 @@ async def test_accounting_that_is_down_is_asked_once_for_many_forms(
 
     assert all([await cluster.knows_associations(10) for _ in range(50)])
     assert database.n_asked == 1
+
+
+async def test_a_node_whose_address_is_not_known_is_reached_by_its_name(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fail() -> Catalog:
+        raise SlurmUnavailableError("no answer")
+
+    monkeypatch.setattr(cluster, "read_catalog", fail)
+
+    assert await cluster.read_address("n1") == "n1"
+    assert "The address of n1 is not known, its name is used: no answer" in caplog.text
+
+
+async def test_an_address_is_the_one_that_slurm_knows(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def read_catalog() -> Catalog:
+        return Catalog.parse(node_line("node01"))
+
+    monkeypatch.setattr(cluster, "read_catalog", read_catalog)
+
+    assert await cluster.read_address("node01") == "10.77.0.1"
+    assert await cluster.read_address("added") == "added"

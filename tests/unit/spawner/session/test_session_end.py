@@ -51,6 +51,6 @@ def test_a_session_whose_job_went_back_into_the_queue_is_told_so() -> None:
     assert ending.error.job_id == 17
 
 
-@pytest.mark.parametrize("state", [{}, {"ending": None}, {"session": {"mark": "0"}}])
+@pytest.mark.parametrize("state", [{}, {"ending": None}, {"session": {"session_id": "0"}}])
 def test_a_state_without_an_ending_has_none(state: dict[str, object]) -> None:
     assert SessionEnd.from_state(state) is None

@@ -364,19 +364,6 @@ async def test_a_job_that_ends_before_its_server_answers_is_explained(
     assert setting.n_ends == 1
 
 
-async def test_a_node_whose_address_is_not_known_is_reached_by_its_name(
-    setting: Setting, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def fail(node: str) -> str:
-        raise SlurmUnavailableError("no answer")
-
-    setting.job._cluster.read_address = fail  # type: ignore[method-assign]
-    await setting.submit()
-
-    assert await setting.serve() == "http://n1:31000"
-    assert "The address of n1 is not known, its name is used: no answer" in caplog.text
-
-
 async def test_only_the_first_port_counts(setting: Setting) -> None:
     await setting.submit()
     setting.put(JobState.RUNNING)
