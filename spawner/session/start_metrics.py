@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
@@ -17,6 +18,7 @@ from spawner.metrics import (
 )
 from spawner.options.request import SessionRequest
 from spawner.session.cluster import Cluster
+from spawner.session.queue_status import slurm_time_s
 from spawner.session.session import Session
 from spawner.session.session_job import SessionJob
 from spawner.session.spawn_error import StartFailedError
@@ -84,26 +86,14 @@ def counted_start(cluster: Cluster, job: SessionJob) -> Iterator[None]:
 def count_start(cluster: Cluster, session: Session, record: JobRecord | None) -> None:
     """Record how long a session waited and took to start, once its server answers."""
     SESSION_STARTS.labels("started").inc()
-    started_at = _parse_start(record)
-    if started_at is None:
+    started_s = slurm_time_s(record.starts_at) if record else 0.0
+    if not started_s:
         return
-    SESSION_START_SECONDS.observe(_seconds_since(started_at))
+    # Slurm's times are whole seconds, and its clock may differ from the hub's.
+    SESSION_START_SECONDS.observe(max(0.0, time.time() - started_s))
     if session.submitted_at:
-        waited_s = started_at.timestamp() - session.submitted_at
-        # Slurm's times are whole seconds, and its clock may differ from the hub's.
-        SESSION_WAIT_SECONDS.observe(max(0.0, waited_s))
+        SESSION_WAIT_SECONDS.observe(max(0.0, started_s - session.submitted_at))
+    started_at = datetime.fromtimestamp(started_s, UTC)
     late_s = cluster.forecasts.start(session.session_id, started_at)
     if late_s is not None:
         FORECAST_ERROR_SECONDS.observe(abs(late_s))
-
-
-def _parse_start(record: JobRecord | None) -> datetime | None:
-    try:
-        # Slurm's commands print local time in the hub's time zone: they get its TZ.
-        return datetime.fromisoformat(record.starts_at).astimezone() if record else None
-    except ValueError:
-        return None
-
-
-def _seconds_since(moment: datetime) -> float:
-    return max(0.0, (datetime.now(UTC) - moment).total_seconds())

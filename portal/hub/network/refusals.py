@@ -9,21 +9,24 @@ from jupyterhub.apihandlers.auth import TokenAPIHandler
 from jupyterhub.apihandlers.hub import RootAPIHandler
 from jupyterhub.apihandlers.users import UserServerAPIHandler
 from jupyterhub.handlers.static import CacheControlStaticFilesHandler
-from tornado.web import HTTPError
+from tornado.web import HTTPError, StaticFileHandler
 
 from spawner.hub.patches.routes import replace_handlers
 
 
-class HubStaticHandler(CacheControlStaticFilesHandler):
-    """Serves JupyterHub's static files; 404 for names that no file can have."""
+class PlainNames(StaticFileHandler):
+    """Serves files; 404 for a name with a NUL byte, which no file system takes."""
 
     def parse_url_path(self, url_path: str) -> str:
-        """Return the path of a file below the folder.
+        """Return the path of a file below the folder."""
+        path = super().parse_url_path(url_path)
+        if "\0" in path:
+            raise HTTPError(404)
+        return path
 
-        Raises:
-            HTTPError: 404 if no file can have that name.
-        """
-        return refuse_nul(super().parse_url_path(url_path))
+
+class HubStaticHandler(PlainNames, CacheControlStaticFilesHandler):
+    """Serves JupyterHub's static files."""
 
 
 class RootHandler(RootAPIHandler):
@@ -103,14 +106,3 @@ def register() -> None:
             UserServerAPIHandler: StartHandler,
         }
     )
-
-
-def refuse_nul(path: str) -> str:
-    """Return the path of a file unchanged, unless it has a NUL byte.
-
-    Raises:
-        HTTPError: 404 if it has one; no file system takes it.
-    """
-    if "\0" in path:
-        raise HTTPError(404)
-    return path

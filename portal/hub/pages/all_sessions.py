@@ -11,6 +11,7 @@ from dsportal.amounts import format_age, format_duration, format_time_left
 from dsportal.slurm.states import Phase
 from portal.hub.pages.suspension import is_suspended
 from spawner.hub.session_mixin import SessionMixin
+from spawner.session.queue_status import slurm_time_s
 from spawner.session.session import Session
 from spawner.slurm.jobs import JobRecord
 
@@ -123,9 +124,8 @@ def _describe_row(user: str, name: str, spawner: SessionMixin, now: datetime) ->
     session: Session | None = spawner.session
     record: JobRecord | None = spawner.job_record
     is_started = record is not None and record.state.phase is Phase.RUNNING
-    began_at = _parse_start(record) if is_started else None
-    if began_at is None and session is not None and session.submitted_at:
-        began_at = datetime.fromtimestamp(session.submitted_at, UTC)
+    began_s = slurm_time_s(record.starts_at) if record is not None and is_started else 0.0
+    began_s = began_s or (session.submitted_at if session else 0.0)
     return SessionRow(
         user=user,
         name=name,
@@ -133,7 +133,7 @@ def _describe_row(user: str, name: str, spawner: SessionMixin, now: datetime) ->
         node=record.node if record is not None and is_started else "",
         partition=session.partition if session else "",
         state=_session_state(spawner, is_started=is_started),
-        since_s=max(0.0, (now - began_at).total_seconds()) if began_at else 0.0,
+        since_s=max(0.0, now.timestamp() - began_s) if began_s else 0.0,
         left_s=spawner.left_s if is_started else None,
         idle_s=_idle_s(spawner, now) if spawner.ready else None,
         job_id=session.job_id if session else 0,
@@ -157,14 +157,6 @@ def _idle_s(spawner: SessionMixin, now: datetime) -> float | None:
     if last is None:
         return None
     return max(0.0, (now - last.replace(tzinfo=UTC)).total_seconds())
-
-
-def _parse_start(record: JobRecord | None) -> datetime | None:
-    try:
-        return datetime.fromisoformat(record.starts_at).astimezone() if record else None
-    # The time is empty if Slurm does not know it.
-    except ValueError:
-        return None
 
 
 def _by_idleness(row: SessionRow) -> tuple[float, str, str]:

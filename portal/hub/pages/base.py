@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tornado.web import StaticFileHandler
-
-from portal.hub.network.refusals import refuse_nul
+from portal.hub.network.refusals import PlainNames
 from portal.hub.settings.hub import HubSettings
 from spawner.settings.site import SiteSettings
 
@@ -94,16 +92,8 @@ def cookie_options(public_url: str) -> dict[str, Any]:
     return {"samesite": "Lax"} | ({"secure": True} if is_tls else {})
 
 
-class PortalStaticHandler(StaticFileHandler):
+class PortalStaticHandler(PlainNames):
     """Serves the portal's static files without a login: the login page needs them."""
-
-    def parse_url_path(self, url_path: str) -> str:
-        """Return the path of a file below the folder.
-
-        Raises:
-            HTTPError: 404 if no file can have that name.
-        """
-        return refuse_nul(super().parse_url_path(url_path))
 
     def set_extra_headers(self, path: str) -> None:
         """Make browsers revalidate a file that was requested without its version."""

@@ -6,9 +6,8 @@ from dataclasses import asdict
 from typing import Any
 
 from jupyterhub.handlers import BaseHandler
-from tornado.web import StaticFileHandler
 
-from portal.hub.network.refusals import refuse_nul
+from portal.hub.network.refusals import PlainNames
 from portal.hub.pages.guide import (
     FRONT,
     GUIDES_DIR,
@@ -46,16 +45,8 @@ class HelpSearchHandler(BaseHandler):
         self.finish({"parts": [asdict(part) for part in search_parts()]})
 
 
-class HelpImageHandler(StaticFileHandler):
+class HelpImageHandler(PlainNames):
     """Serves the pictures of the guides."""
-
-    def parse_url_path(self, url_path: str) -> str:
-        """Return the path of a file below the folder.
-
-        Raises:
-            HTTPError: 404 if no file can have that name.
-        """
-        return refuse_nul(super().parse_url_path(url_path))
 
     def set_extra_headers(self, path: str) -> None:
         """Make browsers ask again: another release has other pictures of the same name."""

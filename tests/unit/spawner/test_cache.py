@@ -108,20 +108,6 @@ async def test_a_value_can_be_made_to_expire(source: Source) -> None:
     assert await cache.get("ada") == 2
 
 
-async def test_a_caller_that_is_cancelled_does_not_cancel_the_request(source: Source) -> None:
-    cache = source.cache()
-    source.may_answer.clear()
-    first, second = (asyncio.ensure_future(cache.get("ada")) for _ in range(2))
-    await asyncio.sleep(0)
-
-    first.cancel()
-    await asyncio.sleep(0)
-    source.may_answer.set()
-
-    assert await second == 1
-    assert first.cancelled()
-
-
 async def test_a_request_continues_although_every_caller_was_cancelled(source: Source) -> None:
     cache = source.cache()
     source.may_answer.clear()
@@ -263,7 +249,3 @@ async def test_what_was_made_to_expire_is_fresh_as_at_first(source: Source) -> N
     cache.expire("ada")
 
     assert await ask_every_second(source, cache, 400) == [1201, 1501]
-
-
-async def test_without_a_factor_every_value_expires_equally_soon(source: Source) -> None:
-    assert await ask_every_second(source, source.cache(), 1000) == [0, 300, 600, 900]

@@ -103,17 +103,6 @@ def test_the_right_password_is_let_in_seconds_after_fifteen_wrong_ones(portal: P
     assert portal.log_in("ada", CLASS_ROOM, outcome=CheckResult.RIGHT) < 4
 
 
-def test_who_guesses_on_and_on_lets_the_owner_go_first(portal: Portal) -> None:
-    for _ in range(60):
-        portal.log_in("ada", FAR_AWAY)
-    for _ in range(15):
-        portal.arrive("ada", FAR_AWAY)
-
-    owner = portal.arrive("ada")
-
-    assert portal.wait_for(owner, CheckResult.RIGHT) <= PER_NAME.longest_s
-
-
 def test_a_burst_of_guesses_from_everywhere_lets_the_owner_go_first_too(portal: Portal) -> None:
     for n in range(20):
         portal.arrive("ada", f"198.51.100.{n}")
