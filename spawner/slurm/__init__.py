@@ -4,6 +4,6 @@ Pure: nothing here runs a command, waits, or knows JupyterHub. It may import `ds
 `spawner.errors` only.
 Each parser has a golden file of Slurm's own output.
 
-The fields that a command is asked for stand beside the parser of its answer: those of squeue and
-sacct about jobs in `jobs` and `usage`, of sinfo in `catalog`, of sacctmgr in `associations`.
+The fields that a command is asked for stand beside the parser of its answer: those of squeue, sacct
+and scontrol in the module of that name, of sinfo in `catalog`, of sacctmgr in `associations`.
 """
