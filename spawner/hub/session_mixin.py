@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+from jupyterhub.spawner import Spawner
+
 from dsportal.slurm.states import JobState
-from spawner.certificates import authority_fingerprint
-from spawner.hub.environment_mixin import EnvironmentMixin
+from spawner.certificates import AUTHORITY_VARIABLE, authority_fingerprint, read_authority
+from spawner.hub.options_mixin import OptionsMixin
 from spawner.session.progress import Progress
 from spawner.session.session import Session
 from spawner.session.session_job import SessionJob
+from spawner.session_settings import VARIABLE, plain_table
+from spawner.settings.resources import ResourceSettings
+from spawner.settings.traits import read_traits
 from spawner.slurm.jobs import JobRecord
 from spawner.unwritable_database import DatabaseLockedError
 
@@ -20,8 +26,8 @@ from spawner.unwritable_database import DatabaseLockedError
 SAVE_AGAIN_S = 1.0
 
 
-class SessionMixin(EnvironmentMixin):
-    """Shows the session, and takes what its server and its extensions report.
+class SessionMixin(OptionsMixin):
+    """Shows the session, tells its server what it needs, and takes what that reports.
 
     `_progress` is that of the start, `_job` is the session's job, None without a session.
     """
@@ -125,6 +131,19 @@ class SessionMixin(EnvironmentMixin):
         """Set a new end of the session that Slurm has just accepted."""
         if self._job is not None:
             self._job.set_end(left_s=left_s, ends_at=ends_at)
+
+    def get_env(self) -> dict[str, str]:
+        """Return the server's environment; the launcher adds the variables of a login."""
+        # batchspawner's own method asks the name service for the user, in the event loop.
+        environment: dict[str, str] = Spawner.get_env(self)
+        # The deprecated name of JUPYTERHUB_API_TOKEN.
+        environment.pop("JPY_API_TOKEN", None)
+        resources = plain_table(read_traits(self, ResourceSettings))
+        environment[VARIABLE] = json.dumps({"resources": resources, **self.session_settings})
+        if self.certificates_dir:
+            environment[AUTHORITY_VARIABLE] = read_authority(Path(self.certificates_dir))
+        # The launcher refuses a value that is not a text.
+        return {name: str(value) for name, value in environment.items()}
 
     def _save(self, session: Session) -> None:
         self.job_id = str(session.job_id or "")

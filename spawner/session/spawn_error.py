@@ -7,7 +7,23 @@ import html
 from dsportal.slurm.errors import OptionsError, PortalError
 from spawner.errors import JobRejectedError, PreflightError, SlurmUnavailableError
 from spawner.session.session_end import JobEndedError
-from spawner.session.spawn_exception import SpawnException
+
+# JupyterHub 5 has no error of its own for a start that a policy refuses.
+try:
+    from jupyterhub.spawner import SpawnException
+except ImportError:
+    from tornado.web import HTTPError
+
+    class SpawnException(HTTPError):  # type: ignore[no-redef]  # noqa: N818
+        """As in JupyterHub 6, with what version 5 shows of an HTTPError."""
+
+        def __init__(
+            self, message: str, *, reason: str, log_message: str = "", status_code: int = 400
+        ) -> None:
+            # %s, because tornado would take a percent sign in the message for a place to fill.
+            super().__init__(status_code, "%s", log_message or message, reason=reason)
+            self.message = message
+
 
 # Below the hub's prefix; for the user who is logged in.
 RESCUE_PAGE = "spawn?rescue=1"

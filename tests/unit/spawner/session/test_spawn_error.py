@@ -9,16 +9,16 @@ import jupyterhub.spawner
 import pytest
 from tornado.web import HTTPError
 
-from spawner.session import spawn_exception
+from spawner.session import spawn_error
 
 
 def without_jupyterhubs_own(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.delattr(jupyterhub.spawner, "SpawnException")
-    return runpy.run_path(spawn_exception.__file__)["SpawnException"]
+    return runpy.run_path(spawn_error.__file__)["SpawnException"]
 
 
 def test_jupyterhubs_own_is_taken_where_there_is_one() -> None:
-    assert spawn_exception.SpawnException is jupyterhub.spawner.SpawnException
+    assert spawn_error.SpawnException is jupyterhub.spawner.SpawnException
 
 
 def test_without_one_it_is_an_error_with_a_status(monkeypatch: pytest.MonkeyPatch) -> None:
