@@ -25,7 +25,7 @@ def choices(browser: Browser, name: str, query: str = "") -> list[dict[str, str]
 def test_the_page_asks_for_times_and_free_gpus_as_json(hub: PrivateHub) -> None:
     hub.set_cluster(sinfo=node_line("node01", n_used=3), forecast_min={"1": 0, "4": 200})
 
-    one, _, _, four = choices(log_in(hub), "ada", "hours=2")
+    _, one, _, _, four = choices(log_in(hub), "ada", "hours=2")
 
     assert (one["start"], one["tone"], one["hours"]) == ("starts now", "good", "2 hours")
     assert four["tone"] == "wait"
@@ -42,7 +42,7 @@ def test_a_choice_over_a_limit_is_disabled_with_its_owner_and_cannot_be_forced(
 
     assert page.text.count("The limit of the account research is 2 GPUs in a session.") == 2
     assert page.text.count(" disabled>") == 2
-    assert [c["refusal"] != "" for c in choices(browser, "ada")] == [False, False, True, True]
+    assert [c["gpus"] for c in choices(browser, "ada") if c["refusal"]] == ["3 GPUs", "4 GPUs"]
 
 
 def test_nobody_sees_what_others_may_choose(hub: PrivateHub) -> None:
