@@ -9,7 +9,7 @@ import pytest
 from dsportal.slurm.listing import new_nonce
 from dsportal.slurm.states import JobState, Phase
 from spawner.slurm.jobs import JobKey, match_job
-from spawner.slurm.squeue import parse_cluster_jobs, parse_records
+from spawner.slurm.squeue import parse_cluster_jobs, parse_records, parse_running_jobs
 
 KEY = JobKey(job_id=42, user="ada", name="dsportal-0123")
 
@@ -104,3 +104,29 @@ def test_a_job_may_wait_in_several_partitions_for_a_reason_of_several_words() ->
 )
 def test_other_lines_are_skipped(line: str) -> None:
     assert parse_cluster_jobs(line) == ()
+
+
+def test_a_running_job_is_read_with_its_limit_and_marks() -> None:
+    line = (
+        "m|42|ada|20001|RUNNING|1-02:00:00|1-01:59:30|2026-11-21T22:00:00|jupyter|normal|(null)|"
+        "dsportal-01|a | b"
+    )
+
+    (job,) = parse_running_jobs(line, "m")
+
+    assert (job.limit_s, job.user_id, job.partition) == (26 * 3600, 20001, "jupyter")
+    assert (job.left_s, job.ends_at) == (26 * 3600 - 30, "2026-11-21T22:00:00")
+    assert (job.qos, job.account, job.comment) == ("normal", "", "a | b")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x|42|ada|20001|RUNNING|2:00:00|1:59:00|2026-11-21T22:00:00|jupyter|normal|a|dsportal-01|c",
+        "m|42|ada|20001|PENDING|2:00:00|2:00:00|N/A|jupyter|normal|a|dsportal-01|c",
+        "m|42|ada|20001|RUNNING|soon|1:59:00|2026-11-21T22:00:00|jupyter|normal|a|dsportal-01|c",
+        "",
+    ],
+)
+def test_lines_of_another_form_are_no_running_job(line: str) -> None:
+    assert list(parse_running_jobs(line, "m")) == []

@@ -304,24 +304,21 @@ def test_users_of_one_account_share_the_forecasts_until_the_next_catalog() -> No
     assert show(second, wait_s=1).text.count(" starts now") == 4
 
 
-def test_users_of_another_account_have_forecasts_of_their_own() -> None:
-    first, second = colleagues(gpus_1=NOON, gpus_2=NOON, gpus_3=NOON, gpus_4=NOON)
-    second.account = "teaching"
+@pytest.mark.parametrize(
+    ("accounts", "n_known"),
+    [(("research", "teaching"), 4), ((None, None), 4), (("research", "research"), 3)],
+    ids=["another account", "no known account", "an answer is still missing"],
+)
+def test_forecasts_that_are_not_shared_are_asked_for_again(
+    accounts: tuple[str | None, str | None], n_known: int
+) -> None:
+    pair = colleagues(**{f"gpus_{n}": NOON for n in range(1, n_known + 1)})
 
-    for spawner in (first, second):
+    for spawner, account in zip(pair, accounts, strict=True):
+        spawner.account = account
         show(spawner, wait_s=1)
 
-    assert (first.n_asked, second.n_asked) == (4, 4)
-
-
-def test_who_has_no_known_account_shares_no_forecast() -> None:
-    first, second = colleagues(gpus_1=NOON, gpus_2=NOON, gpus_3=NOON, gpus_4=NOON)
-    first.account = second.account = None
-
-    for spawner in (first, second):
-        show(spawner, wait_s=1)
-
-    assert (first.n_asked, second.n_asked) == (4, 4)
+    assert [spawner.n_asked for spawner in pair] == [4, 4]
 
 
 def test_a_refusal_may_be_about_one_user_so_nobody_else_sees_it() -> None:
@@ -331,15 +328,6 @@ def test_a_refusal_may_be_about_one_user_so_nobody_else_sees_it() -> None:
 
     assert show(first, wait_s=1).disabled("gpus") == ["4"]
     assert show(second, wait_s=1).disabled("gpus") == []
-
-
-def test_a_forecast_that_is_still_missing_is_asked_for_by_the_next_form() -> None:
-    first, second = colleagues(gpus_1=NOON, gpus_2=NOON, gpus_3=NOON)
-
-    for spawner in (first, second):
-        show(spawner, wait_s=1)
-
-    assert (first.n_asked, second.n_asked) == (4, 4)
 
 
 def test_the_form_does_not_wait_for_a_slurm_that_forecasts_slowly() -> None:
