@@ -25,7 +25,7 @@ from spawner.metrics import timed_call
 from spawner.settings.slurm import SlurmSettings
 from spawner.slurm.catalog import SINFO_ARGV, Catalog
 from spawner.slurm.job_script import Job
-from spawner.slurm.jobs import JobEnd, JobKey, JobRecord, match_job
+from spawner.slurm.jobs import NAME_PREFIX, JobEnd, JobKey, JobRecord, match_job
 from spawner.slurm.scontrol import (
     RESERVATIONS_ARGV,
     Reservation,
@@ -139,13 +139,13 @@ class Slurm:
         return [job for option in job_options(job_ids) for job in await self._squeue(option)]
 
     async def find_jobs(self, *, name: str = "") -> list[JobRecord]:
-        """Return the sessions' jobs that slurmctld remembers, ended ones too; "" is any name.
+        """Return the jobs of a name that slurmctld remembers, ended ones too; "" is any session's.
 
         Raises:
             SlurmUnavailableError: If Slurm did not answer.
             SlurmError: If squeue failed.
         """
-        return await self._squeue(*([f"--name={name}"] if name else []))
+        return await (self._squeue(f"--name={name}") if name else self._squeue(prefix=NAME_PREFIX))
 
     async def list_queue(self) -> list[QueuedJob]:
         """Return all users' jobs that compete for a start; fails as `find_jobs` does."""
@@ -276,12 +276,12 @@ class Slurm:
         answer = await self.launcher.ask(key.user, request)
         return str(answer.get("text", ""))
 
-    async def _squeue(self, *filters: str) -> list[JobRecord]:
+    async def _squeue(self, *filters: str, prefix: str = "") -> list[JobRecord]:
         nonce = new_nonce()
         # Without --all, jobs in partitions that are hidden or closed to the hub are left out.
         argv = ("squeue", "--all", "--states=all", *RECORDS.options(nonce), *filters)
         try:
-            return await self._read(argv, partial(parse_records, nonce=nonce))
+            return await self._read(argv, partial(parse_records, nonce=nonce, prefix=prefix))
         except SlurmError as error:
             # squeue fails for a single id that Slurm has forgotten; for several it does not.
             if NO_SUCH_JOB not in error.stderr:

@@ -135,8 +135,8 @@ class GpusInUse:
     n_gpus: int
 
 
-def parse_records(text: str, nonce: str) -> list[JobRecord]:
-    """Return the sessions' jobs in the output of squeue.
+def parse_records(text: str, nonce: str, *, prefix: str = "") -> list[JobRecord]:
+    """Return the jobs in the output of squeue whose names begin so.
 
     Args:
         text: Lines of `RECORDS`; others are skipped.
@@ -158,7 +158,7 @@ def parse_records(text: str, nonce: str) -> list[JobRecord]:
         )
         for row in RECORDS.rows(text, nonce)
         # The jobs of a large cluster are thousands, and hardly any is a session's.
-        if row[8].startswith(NAME_PREFIX) and row[0].isdecimal() and row[7].isdecimal()
+        if row[8].startswith(prefix) and row[0].isdecimal() and row[7].isdecimal()
     ]
 
 

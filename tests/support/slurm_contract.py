@@ -22,7 +22,7 @@ class SlurmContract:
     """Tests that ask for the fixtures `slurm`, `user` and `without_answer`."""
 
     def job(self, command: str, *options: str) -> Job:
-        name = f"contract-{secrets.token_hex(6)}"
+        name = f"dsportal-contract-{secrets.token_hex(6)}"
         argv = (
             f"--job-name={name}",
             "--comment=a job of the contract",

@@ -41,6 +41,13 @@ def test_a_waiting_job_has_no_node_and_a_reason_with_any_text() -> None:
     assert record.reason == "ReqNodeNotAvail, UnavailableNodes:n[1~2]"
 
 
+@pytest.mark.parametrize(("prefix", "n_jobs"), [("", 1), ("dsportal-", 0)])
+def test_of_all_jobs_of_a_cluster_only_those_of_sessions_are_read(prefix: str, n_jobs: int) -> None:
+    line = "42~ada~RUNNING~node01~N/A~N/A~INVALID~0~portal-check-0123~c~None\n"
+
+    assert len(parse_records(line, "~", prefix=prefix)) == n_jobs
+
+
 def test_lines_that_are_no_job_are_left_out() -> None:
     assert parse_records("slurm_load_jobs error: x\n\n42~ada\n", "~") == []
 
