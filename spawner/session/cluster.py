@@ -60,7 +60,6 @@ class Cluster:
         hub: Identifies this hub in the comments of its jobs.
         slurm: Runs Slurm's commands.
         watcher: Knows the state of every session's job.
-        queue: Knows the queue positions.
         orphans: Finds jobs that no session knows.
         forecaster: Says when a session would start.
         forecasts: Past forecasts and their accuracy.
@@ -229,14 +228,10 @@ class Cluster:
     async def read_allocations(
         self, user: str, since: datetime, *, patience_s: float
     ) -> list[Allocation] | None:
-        """Return the GPUs that a user's jobs held, some minutes old at most.
+        """Return the GPUs that a user's jobs held, some minutes old; None without an answer yet.
 
-        Args:
-            since: A moment that stays the same for a while, such as the first of the month, for it
-                is part of the cache's key; Slurm's local time without a zone.
-
-        Returns:
-            None if there is no answer yet.
+        `since` is Slurm's local time without a zone. It is part of the cache's key, so it has to
+        stay the same for a while, as the first of the month does.
         """
         return await self._allocations.get_within(patience_s, user, since)
 
@@ -247,13 +242,9 @@ class Cluster:
     async def read_spaces(
         self, user: str, folders: tuple[str, ...], *, patience_s: float
     ) -> dict[str, Space | None] | None:
-        """Return the space of a user's folders by path, some minutes old at most.
+        """Return the space of folders by path, some minutes old; None if there is no answer yet.
 
-        Args:
-            folders: Absolute paths, or "~".
-
-        Returns:
-            None for a folder that cannot be read; None for all if there is no answer yet.
+        A folder is an absolute path or "~". One that cannot be read has None.
         """
         return await self._spaces.get_within(patience_s, user, folders)
 

@@ -36,8 +36,7 @@ class SessionJob:
 
     Args:
         save: Writes a changed session to the hub's database at once.
-        running_start_timeout_s: Seconds from the start of the job until its server has to answer.
-        gpus: The session's GPUs in words, for example "2 simulated GPUs".
+        gpus: In words, for example "2 simulated GPUs".
         read_secret: Returns the token of the server, which must not be shown.
     """
 
@@ -137,8 +136,7 @@ class SessionJob:
     def take_port(self, port: int, certificate: str = "") -> bool:
         """Take the port that the server reports; return whether one was awaited.
 
-        Raises:
-            SQLAlchemyError: If it cannot be saved; the server reports it again.
+        If it cannot be saved, an SQLAlchemyError is raised, and the server reports it again.
         """
         session = self.session
         # A server that did not get the hub's answer reports the same again. Another one is mostly
@@ -165,8 +163,7 @@ class SessionJob:
     async def is_alive(self, timeout_s: float) -> bool:
         """Return whether the session may still run or wait; false only if the job is over.
 
-        Args:
-            timeout_s: Seconds to wait for Slurm's first answer after a restart of the hub.
+        After a restart of the hub it waits `timeout_s` for Slurm's first answer.
         """
         watch = self._watch
         if watch is not None and watch.record is None and not watch.is_over:
