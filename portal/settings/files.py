@@ -21,13 +21,13 @@ class FileSettings:
         default=True,
     )
     downloads: bool = setting(
-        "Whether JupyterLab, Notebook and VS Code offer files for download. Shut, it makes copying"
-        " data away laborious, not impossible: who may open a file may copy what it shows, and"
-        " programs of a session may send it anywhere that the node reaches.",
+        "Whether JupyterLab, Notebook and VS Code offer files for download. If false, copying data "
+        "away is laborious, not impossible: users who may open a file may copy its text, and "
+        "programs of a session may send it anywhere that the node reaches.",
         default=True,
     )
     previews: bool = setting(
-        "Whether the file browser shows what is in Parquet files. Nothing in them is executed.",
+        "Whether the file browser shows the content of Parquet files. Nothing in them is executed.",
         default=True,
     )
 

@@ -13,8 +13,8 @@ class IdleSettings:
     """Sessions whose GPUs do nothing. A kernel that computes is never ended."""
 
     after_minutes: float = setting(
-        "Minutes without use after which the page warns that the session will be stopped; 0 for"
-        " never.",
+        "Minutes without use after which the page warns that the session will be stopped. 0 for "
+        "never.",
         default=0.0,
         lowest=0,
         highest=100_000,

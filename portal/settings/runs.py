@@ -17,13 +17,13 @@ class RunSettings:
     """
 
     most_gib: float = setting(
-        "Largest size of one user's folders together, in GiB; 0 removes none.",
+        "Largest size of one user's folders together, in GiB. 0 removes none.",
         default=0.0,
         lowest=0,
         highest=1_000_000,
     )
     newest_kept: int = setting(
-        "Newest runs that are kept whatever their size.",
+        "Number of newest runs that are kept regardless of their size.",
         default=20,
         lowest=1,
         highest=100_000,

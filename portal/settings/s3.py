@@ -22,7 +22,7 @@ class S3Settings:
         ),
     )
     region: str = setting(
-        "Region of the store. Those that are not Amazon's mostly take any.",
+        "Region of the store. Stores other than Amazon's usually accept any.",
         default="us-east-1",
         check=like(r"[A-Za-z0-9-]{1,32}", "it must be letters, digits and '-', as in us-east-1."),
     )

@@ -23,6 +23,6 @@ class SshSettings:
     )
     forwards_ports: bool = setting(
         "Whether 'ssh -L' may lead to TCP ports, as a shell of the session can. Unix sockets are"
-        " always forwarded; PyCharm needs ports, VS Code can do without.",
+        " always forwarded. PyCharm needs ports, VS Code can do without.",
         default=True,
     )

@@ -32,7 +32,7 @@ class StorageSettings:
         check=check_folder,
     )
     cache: str = setting(
-        "Folder of each user's own for models that programs download (HF_HOME, TORCH_HOME,"
+        "A folder for each user for models that programs download (HF_HOME, TORCH_HOME,"
         " KERAS_HOME), with {user} for the account. Empty: their usual folders in the home.",
         default="",
         example="/scratch/{user}/models",

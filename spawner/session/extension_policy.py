@@ -19,7 +19,7 @@ class ExtensionPolicy:
     Attributes:
         step_s: Seconds that one extension adds; 0 if the site extends no session.
         most_s: Longest session in seconds, all extensions included.
-        most_times: How often one session may be extended.
+        most_times: Most extensions of one session.
         is_allowed_while_others_wait: Also while another user's job waits for the partition.
     """
 

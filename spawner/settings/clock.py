@@ -30,8 +30,8 @@ class ClockSettings:
     )
     # 65535 is the most that sbatch --signal takes.
     slurm_warning_s: int = setting(
-        "Seconds before the end at which Slurm sends the job its warning signal, at which all open"
-        " notebooks are saved again; 0 for never. Slurm may send it up to a minute earlier.",
+        "Seconds before the end at which Slurm sends the job its warning signal, at which all open "
+        "notebooks are saved again. 0 for never. Slurm may send it up to a minute earlier.",
         default=120,
         lowest=0,
         highest=65535,

@@ -13,7 +13,7 @@ class ExtensionSettings:
     """How much longer a running session may continue. Needs the second rule of sudo."""
 
     hours: float = setting(
-        "Hours that the Extend button adds; 0 offers no extension.",
+        "Hours that the Extend button adds. 0 offers no extension.",
         default=0.0,
         lowest=0,
         highest=8760,
@@ -29,7 +29,7 @@ class ExtensionSettings:
         trait="max_extended_hours",
     )
     most_times: int = setting(
-        "How often one session may be extended.",
+        "Most extensions of one session.",
         default=1,
         lowest=0,
         highest=1000,

@@ -18,7 +18,7 @@ class SiteSettings:
         "Name of the portal on every page.", default="Data Scientist Portal", trait=None
     )
     support: str = setting(
-        "Whom to ask, shown on the login page and on error pages: an address or a short sentence.",
+        "Contact that the login page and error pages show: an address or a short sentence.",
         default="",
         example="help@example.com",
         trait=None,

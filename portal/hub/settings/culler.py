@@ -16,7 +16,7 @@ class CullerSettings:
     """
 
     idle_hours: float = setting(
-        "Hours without activity after which a session is stopped; 0 for never. A kernel that"
+        "Hours without activity after which a session is stopped. 0 for never. A kernel that"
         " computes counts as activity.",
         default=0.0,
         lowest=0,

@@ -57,8 +57,8 @@ class HubSettings:
     )
     public_url: str = setting(
         "Address that users open if a front end with TLS is in front of public_port, such as"
-        " https://portal.example.com. With https, cookies are sent over TLS only; 'dsportal check'"
-        " checks the certificate.",
+        " https://portal.example.com. With https, cookies are sent over TLS only, and 'dsportal "
+        "check' checks the certificate.",
         default="",
         check=check_public_url,
     )

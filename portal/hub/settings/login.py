@@ -29,7 +29,7 @@ class LoginSettings:
     """Who may log in, and the LDAP servers that know them."""
 
     authenticator: str = setting(
-        'What checks a login: "ldap", "pam", or the name of another authenticator of JupyterHub,'
+        'Authenticator that checks logins: "ldap", "pam", or the name of another one of JupyterHub,'
         ' such as "generic-oauth", "github" or "package.module.Class".',
         default=LDAP,
     )
@@ -55,8 +55,8 @@ class LoginSettings:
         example=Path("/etc/data-scientist-portal/ldap-ca.pem"),
     )
     user_dn_template: tuple[str, ...] = setting(
-        "The entry of a user; {username} stands for the name typed in. One for each branch that has"
-        " users, tried in this order.",
+        "The entry of a user. {username} stands for the name typed in. One for each branch that "
+        "has users, tried in this order.",
         default=(),
         needed=WITH_LDAP,
         example=("uid={username},ou=people,dc=portal,dc=example",),
@@ -74,8 +74,8 @@ class LoginSettings:
         default=(),
     )
     blocked_users: tuple[str, ...] = setting(
-        "Users who may not log in, whatever admits them otherwise. When the hub starts, their"
-        " sessions end, and they are signed out, and their tokens are refused.",
+        "Users who may not log in, whatever admits them otherwise. When the hub starts, their "
+        "sessions end, they are signed out, and their tokens are refused.",
         default=(),
         check=check_user_names,
     )
