@@ -135,7 +135,7 @@ def test_a_folder_with_something_else_stays_as_it_is(
     answer = ask(server, git_server, targetpath="thesis")
 
     assert answer.status_code == 400
-    assert "holds something else" in answer.json()["message"]
+    assert "holds something other" in answer.json()["message"]
     assert [path.name for path in (server.root / "thesis").iterdir()] == ["lesson.txt"]
 
 

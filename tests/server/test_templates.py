@@ -129,6 +129,6 @@ def test_a_notebook_that_was_only_opened_is_not_marked_as_changed(launcher: Page
 def test_a_card_without_a_kernel_tells_the_next_step_when_it_is_opened(launcher: Page) -> None:
     launcher.locator(".jp-LauncherCard").get_by_text("It lacks").click(timeout=TIMEOUT_MS)
 
-    expect(launcher.get_by_text("No kernel of this session has all").first).to_be_visible(
+    expect(launcher.get_by_text("No kernel of this session has everything").first).to_be_visible(
         timeout=TIMEOUT_MS
     )

@@ -238,7 +238,7 @@ def test_one_more_than_the_limit_is_refused(server, logged):
     answer = ask(server, "POST", logdir="more-1")
 
     assert answer.status_code == 409
-    assert "One more MLflow was asked for; 2 are open" in answer.json()["message"]
+    assert "One more MLflow was asked for, but 2 are open" in answer.json()["message"]
 
 
 def test_nobody_else_reaches_its_socket_and_it_listens_on_no_port(server, logged):
