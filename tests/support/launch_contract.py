@@ -183,7 +183,7 @@ def test_a_rank_that_asks_somebody_is_told_that_it_has_no_keyboard(session):
 def test_asking_for_no_gpu_names_the_limit(session):
     text = session.run_case("no_gpus").value["text"]
 
-    assert text == "You asked for gpus=0; give a number from 1 to 64."
+    assert text == "You asked for gpus=0. Give a number from 1 to 64."
 
 
 def test_gpus_that_cannot_be_shared_out_evenly_are_refused_with_numbers_that_can(session):

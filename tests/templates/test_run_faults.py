@@ -68,12 +68,12 @@ def test_a_run_that_slurm_would_never_start_is_refused_at_once(session: SlurmSes
         ["squeue", "--noheader", f"--user={session.user}"], capture_output=True, text=True
     )
 
-    assert "You asked for 100 hours; the session's partition jupyter gives" in too_long
+    assert "You asked for 100 hours, but the session's partition jupyter gives" in too_long
     assert "Choose hours=24 or fewer" in too_long
     assert "You asked for 2 GPUs on 2 nodes" in of_qos
     assert "more nodes than one run may have" in of_qos
     assert "QOSMaxNodePerJobLimit" in of_qos
-    assert "You asked for 3 nodes; the session's partition jupyter has 2 nodes." in of_partition
+    assert "You asked for 3 nodes, but the session's partition jupyter has 2 nodes." in of_partition
     assert queued.stdout == ""
 
 

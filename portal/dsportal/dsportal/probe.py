@@ -64,7 +64,7 @@ def probe(
     # Refuses a wrong model before anything is started.
     model_name(train)
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or seconds <= 0:
-        raise LaunchError(f"You asked for seconds={seconds!r}; give a number above 0, such as 60.")
+        raise LaunchError(f"You asked for seconds={seconds!r}. Give a number above 0, such as 60.")
     n_gpus = _n_gpus(gpus, read_session(os.environ))
     shapes = [f"1x{count}" for count in counts(n_gpus)]
     configs = make_configs(shapes, (batch_size,), (precision,), (0,), "weak")

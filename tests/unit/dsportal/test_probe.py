@@ -89,7 +89,7 @@ def test_gpus_that_the_session_cannot_probe_are_refused_with_those_it_can(sessio
 
 @pytest.mark.parametrize("seconds", [0, -1, "60"])
 def test_no_time_is_refused(session, seconds):
-    with pytest.raises(LaunchError, match="give a number above 0"):
+    with pytest.raises(LaunchError, match="Give a number above 0"):
         probe("resnet50", seconds=seconds)
 
 
@@ -153,7 +153,7 @@ def test_a_probe_runs_the_training_on_each_number_of_ranks_and_advises(session, 
 def test_refusals_name_what_was_asked(session, monkeypatch):
     with pytest.raises(LaunchError) as refused:
         probe("resnet50", seconds=True)
-    assert str(refused.value) == ("You asked for seconds=True; give a number above 0, such as 60.")
+    assert str(refused.value) == ("You asked for seconds=True. Give a number above 0, such as 60.")
 
     monkeypatch.setenv("PORTAL_N_GPUS", "1")
     with pytest.raises(LaunchError) as refused:

@@ -105,8 +105,8 @@ def verify_shards(target: str | os.PathLike[str]) -> ShardFolder:
     ]
     if damaged:
         raise DataError(
-            f"{', '.join(damaged)} in {found.path} is missing or damaged. Delete what is left of "
-            "it and call write_shards again: it writes what is missing."
+            f"{', '.join(damaged)} in {found.path} is missing or damaged. Delete its remains and "
+            "call write_shards again: it writes the missing shards."
         )
     return found
 

@@ -39,7 +39,7 @@ def parse_layout(gpus: object, nodes: object, n_session_gpus: int) -> Layout:
         n_session_gpus: GPUs of the session, 0 or more.
     """
     if not is_count(nodes) or not 1 <= nodes <= MAX_NODES:
-        raise SessionError(f"You asked for nodes={nodes!r}; give a number from 1 to {MAX_NODES}.")
+        raise SessionError(f"You asked for nodes={nodes!r}. Give a number from 1 to {MAX_NODES}.")
     if gpus is None:
         if not n_session_gpus:
             raise SessionError(
@@ -49,11 +49,11 @@ def parse_layout(gpus: object, nodes: object, n_session_gpus: int) -> Layout:
         gpus = n_session_gpus * nodes
     limit = MAX_GPUS_PER_NODE * nodes
     if not is_count(gpus) or not 1 <= gpus <= limit:
-        raise SessionError(f"You asked for gpus={gpus!r}; give a number from 1 to {limit}.")
+        raise SessionError(f"You asked for gpus={gpus!r}. Give a number from 1 to {limit}.")
     if gpus % nodes:
         raise SessionError(
-            f"You asked for gpus={gpus}, nodes={nodes}; every node has the same number of ranks. "
-            f"Choose {_choices(gpus, nodes)}."
+            f"You asked for gpus={gpus}, nodes={nodes}, but every node has the same number of "
+            f"ranks. Choose {_choices(gpus, nodes)}."
         )
     return Layout(n_ranks=gpus, n_nodes=nodes)
 
@@ -94,7 +94,8 @@ def explain_too_many(
     nodes = "1 node" if shape.n_nodes == 1 else f"{shape.n_nodes} nodes"
     fewer = most_per_node * shape.n_nodes
     return (
-        f"You asked for {shape.n_ranks} GPUs on {nodes}; no node has more than {most_per_node}. "
+        f"You asked for {shape.n_ranks} GPUs on {nodes}, but no node has more than "
+        f"{most_per_node}. "
         f"Choose gpus={fewer}{'' if shape.n_nodes == 1 else f', nodes={shape.n_nodes}'} or fewer"
         f"{f', or gpus={n_gpus}, nodes={n_nodes}' if n_nodes > shape.n_nodes else ''}."
     )

@@ -82,7 +82,7 @@ def explain_too_large(
         most = limits.max_walltime_s * 100 // 3600 / 100
         gives = f"gives one job at most {format_duration(most * 3600)}"
         return (
-            f"You asked for {format_duration(walltime_s)}; the session's partition {partition} "
+            f"You asked for {format_duration(walltime_s)}, but the session's partition {partition} "
             f"{gives}. Choose hours={most:g} or fewer, or start a session in a partition that "
             "gives more."
         )
@@ -93,7 +93,7 @@ def _too_many_nodes(shape: Layout, has: str, most: int) -> str:
     asked = "1 node" if shape.n_nodes == 1 else f"{shape.n_nodes} nodes"
     nodes = "1 node" if most == 1 else f"{most} nodes"
     return (
-        f"You asked for {asked}; the session's {has} {nodes}. "
+        f"You asked for {asked}, but the session's {has} {nodes}. "
         f"Choose gpus={most * shape.ranks_per_node}, nodes={most}, or start a session in a "
         "partition with more."
     )

@@ -113,6 +113,6 @@ def _number(name: str, text: str) -> int:
     if not text.isascii() or not text.isdigit():
         raise SessionError(
             f"The environment of this session says {text!r} for {name}, but a number was expected. "
-            "Restart the server from the Control Panel. If it stays, tell the administrators."
+            "Restart the server from the Control Panel. If this continues, tell the administrators."
         )
     return int(text)

@@ -87,7 +87,9 @@ class Run:
         """
         n_ranks = self.folder.read_plan().n_ranks
         if not 0 <= rank < n_ranks:
-            raise LaunchError(f"You asked for rank {rank}; the run has ranks 0 to {n_ranks - 1}.")
+            raise LaunchError(
+                f"You asked for rank {rank}, but the run has ranks 0 to {n_ranks - 1}."
+            )
         try:
             return self.folder.log_path(rank).read_text(encoding="utf-8", errors="replace")
         except FileNotFoundError:

@@ -25,7 +25,7 @@ def find_resumed(resume: object, name: str) -> Run | None:
         The run; None if none is to be continued.
     """
     if not isinstance(resume, (bool, str)):
-        raise LaunchError(f"You asked for resume={resume!r}; give True or the name of a run.")
+        raise LaunchError(f"You asked for resume={resume!r}. Give True or the name of a run.")
     if not resume:
         return None
     title = folder_title(name)

@@ -91,7 +91,7 @@ def run(
     """
     for name, value in (("results", results), ("show", show)):
         if value not in {"first", "all"}:
-            raise LaunchError(f"You asked for {name}={value!r}; choose 'first' or 'all'.")
+            raise LaunchError(f"You asked for {name}={value!r}. Choose 'first' or 'all'.")
     session = read_session(os.environ)
     shape = parse_layout(gpus, nodes, session.n_gpus)
     walltime_s = parse_hours(hours, session)
@@ -189,7 +189,7 @@ def parse_hours(hours: object, session: SessionAllocation) -> int:
         return session.walltime_s or DEFAULT_WALLTIME_S
     # True and False are ints in Python.
     if not isinstance(hours, (int, float)) or isinstance(hours, bool) or not 1 / 60 <= hours < 9000:
-        raise LaunchError(f"You asked for hours={hours!r}; give a number, such as 8 or 0.5.")
+        raise LaunchError(f"You asked for hours={hours!r}. Give a number, such as 8 or 0.5.")
     return round(hours * 3600)
 
 

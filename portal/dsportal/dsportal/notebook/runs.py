@@ -57,7 +57,7 @@ def attach(run_id: str | None = None) -> Run:
     exact = [run for run in found if run.id == run_id]
     if not found:
         raise LaunchError(
-            f"There is no run {run_id!r} in {parent_folder()}. runs() lists those that there are."
+            f"There is no run {run_id!r} in {parent_folder()}. runs() lists your runs."
             if run_id is not None
             else f"There are no runs in {parent_folder()} yet. run(train, gpus=2) starts one."
         )

@@ -90,7 +90,7 @@ def make_configs(
         scaling: "weak" or "strong".
     """
     if scaling not in {"weak", "strong"}:
-        raise LaunchError(f"You asked for scaling={scaling!r}; choose 'weak' or 'strong'.")
+        raise LaunchError(f"You asked for scaling={scaling!r}. Choose 'weak' or 'strong'.")
     configs = []
     for text in shapes:
         match = _SHAPE.fullmatch(text)

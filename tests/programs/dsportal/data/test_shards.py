@@ -120,8 +120,8 @@ def test_a_folder_that_lacks_shards_says_how_to_get_them(found):
 
 def test_damaged_and_missing_shards_are_named_with_what_to_do(found):
     assert found["verify"] == (
-        f"{', '.join(names(1, 3))} in PLACE/shards is missing or damaged. Delete what is left of "
-        "it and call write_shards again: it writes what is missing."
+        f"{', '.join(names(1, 3))} in PLACE/shards is missing or damaged. Delete its remains "
+        "and call write_shards again: it writes the missing shards."
     )
 
 

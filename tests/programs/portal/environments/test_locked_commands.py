@@ -86,7 +86,10 @@ def test_an_environment_like_a_kernel_adds_to_what_that_has(
     ("words", "sentence"),
     [
         (["absent"], "No versions of these packages were found that fit together"),
-        (["--like", "pytorch", "needy"], "that fit the kernel pytorch, whose own packages keep theirs"),
+        (
+            ["--like", "pytorch", "needy"],
+            "that fit the kernel pytorch, whose own packages keep theirs",
+        ),
         (["--like", "julia"], "no shipped kernel 'julia' of Python. There are: pytorch."),
         (["--like", "pytorch", "--python", "2.7"], "not 2.7. Leave out --python"),
         (["--python", "/absent/python"], "There is no Python /absent/python for it"),

@@ -117,7 +117,7 @@ def request(n_nodes: int, partition: str = "gpu", walltime_s: int = 60) -> JobRe
 
 
 def test_a_run_that_its_partition_never_starts_is_refused_and_not_queued(queue):
-    with pytest.raises(SessionError, match=r"You asked for 2 nodes; .* gpu has 1 node"):
+    with pytest.raises(SessionError, match=r"You asked for 2 nodes, .* gpu has 1 node"):
         submit(request(2), ["true"])
 
     assert queue.asked == ["sinfo"]

@@ -32,12 +32,12 @@ def test_a_number_of_gpus_that_cannot_be_is_named_with_the_limit(gpus):
     with pytest.raises(SessionError) as refusal:
         parse_layout(gpus, 1, n_session_gpus=4)
 
-    assert str(refusal.value) == f"You asked for gpus={gpus!r}; give a number from 1 to 64."
+    assert str(refusal.value) == f"You asked for gpus={gpus!r}. Give a number from 1 to 64."
 
 
 @pytest.mark.parametrize("nodes", [0, "2", True, 1025])
 def test_a_number_of_nodes_that_cannot_be_is_named_with_the_limit(nodes):
-    with pytest.raises(SessionError, match="give a number from 1 to 1024"):
+    with pytest.raises(SessionError, match="Give a number from 1 to 1024"):
         parse_layout(2, nodes, n_session_gpus=4)
 
 

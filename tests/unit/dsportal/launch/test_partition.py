@@ -29,18 +29,18 @@ def test_limits_are_read_from_sinfo(text, limits):
     [
         (
             PartitionLimits(n_nodes=1),
-            "You asked for 2 nodes; the session's partition gpu has 1 node. Choose gpus=1, "
+            "You asked for 2 nodes, but the session's partition gpu has 1 node. Choose gpus=1, "
             "nodes=1, or start a session in a partition with more.",
         ),
         (
             PartitionLimits(n_nodes=8, max_nodes=1),
-            "You asked for 2 nodes; the session's partition gpu gives one job at most 1 node. "
+            "You asked for 2 nodes, but the session's partition gpu gives one job at most 1 node. "
             "Choose gpus=1, nodes=1, or start a session in a partition with more.",
         ),
         (
             PartitionLimits(n_nodes=8, max_walltime_s=5_000),
-            "You asked for 2 hours; the session's partition gpu gives one job at most 1.38 hours. "
-            "Choose hours=1.38 or fewer, or start a session in a partition that gives more.",
+            "You asked for 2 hours, but the session's partition gpu gives one job at most 1.38 "
+            "hours. Choose hours=1.38 or fewer, or start a session in a partition that gives more.",
         ),
     ],
 )

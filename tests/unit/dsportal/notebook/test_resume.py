@@ -80,7 +80,7 @@ def test_a_run_is_resumed_by_its_id(home, earlier):
     [
         ("cccc", "20261120-120000-train-cccc (done), has saved no checkpoint"),
         ("zzzz", "There is no run 'zzzz'"),
-        (3, "resume=3; give True or the name of a run"),
+        (3, "resume=3. Give True or the name of a run"),
     ],
 )
 def test_a_run_that_cannot_be_resumed_is_said(home, earlier, resume, words):

@@ -30,7 +30,7 @@ def test_a_function_that_cannot_be_sent_leaves_no_folder(
     ("error", "n_folders"),
     [
         (SessionError("You asked for 3 nodes; the partition has 2."), 0),
-        (StepError("You asked for 5 GPUs on 1 node; no node has more.", is_refused=True), 0),
+        (StepError("You asked for 5 GPUs on 1 node, but no node has more.", is_refused=True), 0),
         # The job may be in the queue all the same.
         (StepError("Slurm is not responding."), 1),
     ],
