@@ -22,7 +22,7 @@ class FileSettings:
     )
     downloads: bool = setting(
         "Whether JupyterLab, Notebook and VS Code offer files for download. If false, copying data "
-        "away is laborious, not impossible: users who may open a file may copy its text, and "
+        "away is laborious, not impossible: users who may open a file may copy its content, and "
         "programs of a session may send it anywhere that the node reaches.",
         default=True,
     )

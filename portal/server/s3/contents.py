@@ -63,7 +63,7 @@ class S3Contents(AsyncContentsManager):
         """
         bucket, key = split(path)
         if not key:
-            raise HTTPError(400, "Only the operators of the S3 store can make buckets.")
+            raise HTTPError(400, "Buckets cannot be made here. Ask the operators of the S3 store.")
         if "chunk" in model:
             raise HTTPError(400, "Large files go to portal/api/s3/uploads.")
         self.run_pre_save_hooks(model=model, path=path)
@@ -88,7 +88,9 @@ class S3Contents(AsyncContentsManager):
         """
         bucket, key = split(path.strip("/"))
         if not key:
-            raise HTTPError(400, "Only the operators of the S3 store can remove buckets.")
+            raise HTTPError(
+                400, "Buckets cannot be removed here. Ask the operators of the S3 store."
+            )
         if await self._ask(lambda: self._store.look(bucket, key)) is not None:
             await self._ask(lambda: self._store.remove(bucket, key))
             return
