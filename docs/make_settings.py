@@ -54,6 +54,7 @@ These pages have every table and key of `portal.toml`, as `dsportal config refer
             "[idle]",
             "[meter]",
             "[notebooks]",
+            "[kernel_jobs]",
             "[runs]",
             "[files]",
             "[terminals]",

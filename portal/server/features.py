@@ -27,6 +27,7 @@ NAMES = (
     "git",
     "jobs",
     "notebook_jobs",
+    "kernel_jobs",
     "reading",
     "rescue",
     "runs",

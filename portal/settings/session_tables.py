@@ -11,6 +11,7 @@ from portal.settings.environments import EnvironmentSettings
 from portal.settings.files import FileSettings
 from portal.settings.git import GitSettings
 from portal.settings.idle import IdleSettings
+from portal.settings.kernel_jobs import KernelJobSettings
 from portal.settings.meter import MeterSettings
 from portal.settings.mlflow import MlflowSettings
 from portal.settings.notebooks import NotebookSettings
@@ -41,6 +42,7 @@ class SessionTables:
     idle: IdleSettings
     runs: RunSettings
     notebooks: NotebookSettings
+    kernel_jobs: KernelJobSettings
     sharing: SharingSettings
     files: FileSettings
     terminals: TerminalSettings

@@ -48,7 +48,7 @@ async def run_cells(server: Server, kernel_name: str, *cells: str, folder: str =
     """Start a kernel, run cells in it one after another and return what each showed."""
     wanted = {"name": kernel_name, "path": f"{folder}/a.ipynb" if folder else ""}
     kernel = ask(server, "POST", "api/kernels", json=wanted)["id"]
-    socket = await _connect(server, kernel)
+    socket = await connect(server, kernel)
     shown = [await run_over(socket, code) for code in cells]
     await close_websocket(socket)
     ask(server, "DELETE", f"api/kernels/{kernel}")
@@ -59,7 +59,7 @@ async def run_in_notebook(server: Server, kernel_name: str, path: str, code: str
     """Start the kernel of a notebook, run one cell in it and return what it showed."""
     wanted = {"path": path, "name": path, "type": "notebook", "kernel": {"name": kernel_name}}
     made = ask(server, "POST", "api/sessions", json=wanted)
-    socket = await _connect(server, made["kernel"]["id"])
+    socket = await connect(server, made["kernel"]["id"])
     shown = await run_over(socket, code)
     await close_websocket(socket)
     ask(server, "DELETE", f"api/sessions/{made['id']}")
@@ -77,7 +77,7 @@ async def leave_after(
     server: Server, kernel: str, code: str, text: str, *, cell_id: str = ""
 ) -> None:
     """Run a cell of a notebook in a kernel, and leave as a page does once a text is shown."""
-    socket = await _connect(server, kernel)
+    socket = await connect(server, kernel)
     await _send(socket, code, {"cellId": cell_id} if cell_id else {})
     shown = ""
     async with asyncio.timeout(60):
@@ -88,7 +88,8 @@ async def leave_after(
     await close_websocket(socket)
 
 
-async def _connect(server: Server, kernel: str) -> WebSocketClientConnection:
+async def connect(server: Server, kernel: str) -> WebSocketClientConnection:
+    """Connect to a kernel as a page does."""
     channels = f"ws{server.host[4:]}/user/ada/api/kernels/{kernel}/channels"
     headers = {"Authorization": server.http.headers["Authorization"]}
     return await websocket_connect(HTTPRequest(channels, headers=headers, connect_timeout=60))
@@ -126,7 +127,7 @@ async def run_over(socket: WebSocketClientConnection, code: str) -> str:
 async def published_by(server: Server, kernel_name: str, code: str) -> list[dict[str, Any]]:
     """Start a kernel, run one cell in it and return all that a page was sent about it."""
     kernel = ask(server, "POST", "api/kernels", json={"name": kernel_name})["id"]
-    socket = await _connect(server, kernel)
+    socket = await connect(server, kernel)
     sent = [message async for message in _published(socket, code)]
     await close_websocket(socket)
     ask(server, "DELETE", f"api/kernels/{kernel}")

@@ -50,7 +50,11 @@ FORBIDDEN = {
     "deploy/site": ("tests", "deploy.one_machine"),
 }
 # What may import in a function what the rest of its part must not: the nodes never call it.
-EXCEPTED = {"spawner/__init__.py": "portal.hub.existing_hub"}
+EXCEPTED = {
+    "spawner/__init__.py": "portal.hub.existing_hub",
+    # A kernel's job inherits what a run's does.
+    "portal/server/kernel_jobs/provisioner.py": "dsportal.launch.sbatch",
+}
 # The rooms of a package, and the other rooms of it that each may import. Modules beside the rooms
 # are for all of them, or above all of them.
 ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
@@ -88,6 +92,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "files": ("base",),
         "git": ("base", "patches"),
         "jobs": ("base",),
+        "kernel_jobs": ("base", "patches"),
         "kernels": ("base", "patches"),
         "notebook_jobs": ("base",),
         "ports": ("base",),

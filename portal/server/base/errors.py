@@ -73,6 +73,12 @@ class NoSuchRunError(RunError):
     http_status = 404
 
 
+class KernelJobError(PortalError):
+    """A kernel cannot have GPUs in a job of its own as asked."""
+
+    http_status = 409
+
+
 class UploadError(PortalError):
     """A file cannot be uploaded to this place."""
 

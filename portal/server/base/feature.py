@@ -128,6 +128,7 @@ class Shared:
         extension: The portal's extension; parent of what a site or user can configure.
         private_dir: A folder on the node that only the user can enter.
         is_used: Each returns whether its feature works for the user, although no kernel computes.
+        notices: Each returns what its feature has to tell in every tab now.
         on_guest_end: Called when a guest who could work here may not any more, and may have kept
             what stands for a login.
         session: Told by the feature `session`.
@@ -143,6 +144,7 @@ class Shared:
     listener: KernelListener
     transfers: Transfers
     is_used: list[Callable[[], bool]] = field(default_factory=list)
+    notices: list[Callable[[], Sequence[str]]] = field(default_factory=list)
     on_guest_end: list[Callable[[], None]] = field(default_factory=list)
     session: SessionState = field(default_factory=_NoSession)
     kernels: RegisteredKernels = field(default_factory=_NoKernels)

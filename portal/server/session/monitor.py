@@ -62,6 +62,7 @@ class SessionMonitor:
         stop_server: Callable[[], None],
         tell_suspension: Callable[[], None],
         own_files: Sequence[str] = (),
+        notices: Sequence[Callable[[], Sequence[str]]] = (),
         dead_kernels: DeadKernels,
         cell_runs: CellRuns,
         read_notebooks: Callable[[], Awaitable[Mapping[str, str]]],
@@ -79,6 +80,7 @@ class SessionMonitor:
         self._tell_suspension = tell_suspension
         self._is_suspended = False
         self._own_files = own_files
+        self._notices = notices
         self._dead_kernels = dead_kernels
         self._cell_runs = cell_runs
         self._read_notebooks = read_notebooks
@@ -130,6 +132,7 @@ class SessionMonitor:
                 *self.clock.notices,
                 *([SUSPENDED] if self._is_suspended else ()),
                 *self._dead_kernels.notices(),
+                *(text for read in self._notices for text in read()),
                 *self._own_files,
             ),
             "meter": self._describe_now(),
@@ -244,7 +247,10 @@ def _number(text: str | None) -> int:
 
 
 def make_session_monitor(
-    serverapp: Any, listener: KernelListener, is_working: Callable[[], bool]
+    serverapp: Any,
+    listener: KernelListener,
+    is_working: Callable[[], bool],
+    notices: Sequence[Callable[[], Sequence[str]]],
 ) -> SessionMonitor:
     """Return the session of the notebook server `serverapp`, not started.
 
@@ -276,6 +282,7 @@ def make_session_monitor(
             schema_id=SUSPENSION_EVENT, data={"sentence": SUSPENDED}
         ),
         own_files=getattr(serverapp, "notices", ()),
+        notices=notices,
         dead_kernels=dead_kernels,
         cell_runs=cell_runs,
         read_notebooks=partial(notebooks_by_kernel, serverapp.session_manager),

@@ -17,7 +17,10 @@ def load(shared: Shared) -> Feature:
     server = shared.server
     shared.is_used.append(lambda: cells.n_running > 0)
     session = make_session_monitor(
-        server, shared.listener, is_working=lambda: any(is_used() for is_used in shared.is_used)
+        server,
+        shared.listener,
+        is_working=lambda: any(is_used() for is_used in shared.is_used),
+        notices=shared.notices,
     )
     shared.session = session
 

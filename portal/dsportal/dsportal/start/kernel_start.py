@@ -5,8 +5,10 @@ a notebook may be somebody else's: nothing in it is imported before the user run
 """
 # mypy: allow-untyped-defs, allow-untyped-calls
 
+import atexit
 import contextlib
 import os
+import shutil
 import socket
 import sys
 
@@ -18,8 +20,8 @@ from ipykernel.iostream import IOPubThread
 from ipykernel.kernelapp import IPKernelApp
 from zmq.eventloop.zmqstream import ZMQStream
 
-from . import module_magic, tensorboard_magic
-from .kernel_ports import forward_ports
+from . import gpu_magic, module_magic, tensorboard_magic
+from .kernel_ports import forward_ports, make_private_folder
 from .other_services import Finder
 from .python_path import offer_library
 
@@ -35,7 +37,9 @@ class NotebookKernel(IPKernelApp):
 
     def init_sockets(self):
         """Listen."""
-        if self.transport == "tcp":
+        if is_in_own_job():
+            check_encryption(self)
+        elif self.transport == "tcp":
             self.socket_prefix = forward_ports(self)
         with self.on_sockets():
             super().init_sockets()
@@ -64,7 +68,7 @@ class NotebookKernel(IPKernelApp):
         ipykernel opens a TCP port for it, to which every user of the node could write.
         """
         # No other socket ends in -6: those of ports are above 1023, the others -1 to -5.
-        take_output_from(f"ipc://{self.ip}-6")
+        take_output_from(f"ipc://{self.ip if not is_in_own_job() else private_prefix()}-6")
         super().init_iopub(context)
 
     def init_path(self):
@@ -75,6 +79,7 @@ class NotebookKernel(IPKernelApp):
         super().init_code()
         tensorboard_magic.register_magic(self.shell)
         module_magic.register_magic(self.shell)
+        gpu_magic.register_magic(self.shell)
         sys.meta_path.append(Finder())
         if self.transport == "tcp":
             tell_the_session(self.shell.events)
@@ -85,6 +90,31 @@ class NotebookKernel(IPKernelApp):
             add_folder()
 
         events.register("pre_execute", before_the_first_cell)
+
+
+def is_in_own_job():
+    """Return whether the notebook server is on another node, and reaches the kernel's ports."""
+    return bool(os.environ.get("PORTAL_KERNEL_JOB"))
+
+
+def check_encryption(app):
+    """End a kernel whose ports every user of the cluster could read.
+
+    Args:
+        app: ipykernel's, which has read the connection file.
+    """
+    if not getattr(app, "curve_secretkey", None):
+        sys.exit(
+            "The ipykernel of this environment knows no encryption, which a kernel in a job of "
+            "its own needs. Install ipykernel 7.4 or newer there, or choose another kernel."
+        )
+
+
+def private_prefix():
+    """Return what the address of a socket begins with that only the user can open."""
+    folder = make_private_folder()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return os.path.join(folder, "k")
 
 
 def tell_the_session(events):

@@ -9,6 +9,7 @@ import { executionsPlugin } from './kernels/executions';
 import { helpPlugin } from './lab/help';
 import { idlePlugin } from './session/idle';
 import { jobsPlugin } from './jobs/jobs';
+import { kernelGpusPlugin } from './kernel_jobs/gpus';
 import { launcherSearchPlugin } from './lab/launchersearch';
 import { longNoticesPlugin } from './lab/longnotices';
 import { meterPlugin } from './session/meter';
@@ -50,6 +51,7 @@ export default [
   missingKernelPlugin,
   jobsPlugin,
   notebookJobsPlugin,
+  kernelGpusPlugin,
   runsPlugin,
   templatesPlugin,
   launcherSearchPlugin,

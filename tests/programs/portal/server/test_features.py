@@ -19,6 +19,7 @@ ROUTES = {
     "environments": "portal/api/environments/tasks",
     "files": "portal/api/uploads?path=new.bin&size=1&modified=1",
     "jobs": "portal/jobs",
+    "kernel_jobs": "portal/api/kernels/any/gpus",
     "kernels": "portal/api/environments",
     "notebook_jobs": "portal/api/notebook-jobs",
     "ports": "port/1/",

@@ -1,0 +1,72 @@
+"""REST API of the GPUs of a kernel."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from jupyter_server.base.handlers import APIHandler
+from tornado.web import HTTPError
+
+from dsportal.slurm.errors import OptionsError, PortalError
+from portal.server.base.authorization import for_the_user
+from portal.server.base.guest_rights import is_guest
+from portal.server.kernel_jobs.kernel_jobs import KernelJobs
+from portal.server.kernel_jobs.request import parse_request
+from portal.settings.kernel_jobs import KernelJobSettings
+
+
+class KernelGpusHandler(APIHandler):
+    """The GPUs of one kernel."""
+
+    auth_resource = "kernels"
+    # A tab asks every few seconds, which must not count as activity.
+    _track_activity = False
+
+    def initialize(self, jobs: KernelJobs, settings: KernelJobSettings) -> None:
+        """Store the arguments of the route."""
+        self.jobs = jobs
+        self.site = settings
+
+    @for_the_user
+    async def get(self, kernel_id: str) -> None:
+        """Describe them; see `KernelJobs.describe`."""
+        self.finish(json.dumps(self.jobs.describe(kernel_id)))
+
+    @for_the_user
+    async def post(self, kernel_id: str) -> None:
+        """Ask for `gpus` for `hours`: 202; how it goes on is in the description."""
+        self._refuse_guests()
+        body = self.get_json_body()
+        if not isinstance(body, dict):
+            raise OptionsError("The body has to be an object with gpus and, if wanted, hours.")
+        if kernel_id not in self.jobs.kernels:
+            raise HTTPError(404, "This session has no such kernel.")
+        request = parse_request(body.get("gpus"), body.get("hours"), self.site)
+        task = asyncio.create_task(self.jobs.change(kernel_id, request))
+        task.add_done_callback(_heard)
+        # A refusal that is known at once is the answer.
+        await asyncio.sleep(0)
+        if task.done() and (error := task.exception()) is not None:
+            raise error
+        self.set_status(202)
+        self.finish(json.dumps(self.jobs.describe(kernel_id)))
+
+    @for_the_user
+    async def delete(self, kernel_id: str) -> None:
+        """Cancel what the kernel waits for: 204."""
+        self._refuse_guests()
+        self.jobs.cancel(kernel_id)
+        self.set_status(204)
+        self.finish()
+
+    def _refuse_guests(self) -> None:
+        if is_guest(self):
+            raise HTTPError(403, "Only the owner of this session asks for GPUs in it.")
+
+
+def _heard(task: asyncio.Task[Any]) -> None:
+    # The description has the words.
+    if not task.cancelled() and not isinstance(task.exception(), PortalError | None):
+        task.result()

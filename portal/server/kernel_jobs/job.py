@@ -1,0 +1,218 @@
+"""What the job of a kernel runs: the kernel, again after each end of it, until the session ends.
+
+    python -m portal.server.kernel_jobs.job FOLDER
+
+FOLDER has what the notebook server has written for it, `Order`, and takes what it is to know,
+`Progress`. SIGUSR2 ends the kernel, SIGTERM the job.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from dsportal.slurm.listing import NO_SUCH_JOB
+from dsportal.slurm.states import Phase, parse_state
+
+CONNECTION = "kernel.json"
+ORDER = "order.json"
+PROGRESS = "progress.json"
+# So often Slurm is asked whether the session still runs.
+ASK_S = 30.0
+_ANSWER_S = 15
+# Slurm's signals at a time limit come to kernel and job at almost the same time.
+_OWN_END_S = 0.5
+# A kernel that lives shorter has not started.
+_SHORTEST_S = 5.0
+_MOST_FAILURES = 3
+_END_S = 3.0
+_SIGNALS = {signal.SIGCHLD, signal.SIGTERM, signal.SIGUSR2}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What the notebook server wants.
+
+    Attributes:
+        argv: The kernel's command.
+        environ: The kernel's environment, but for what Slurm sets for this job.
+    """
+
+    argv: list[str]
+    environ: dict[str, str]
+    working_dir: str
+    session_job_id: str
+
+    def write(self, folder: Path) -> None:
+        """Write it to a folder."""
+        _write(folder / ORDER, asdict(self))
+
+    @classmethod
+    def read(cls, folder: Path) -> Order:
+        """Read that of a folder."""
+        return cls(**json.loads((folder / ORDER).read_text("utf-8")))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far the job is.
+
+    Attributes:
+        n_starts: Times that the kernel was started.
+        n_ends: Times that it has ended by itself, or was ended for another start.
+        status: Exit status of the last one that ended, negative for a signal.
+        is_over: Whether the job itself ends.
+    """
+
+    n_starts: int = 0
+    n_ends: int = 0
+    status: int = 0
+    is_over: bool = False
+
+    def write(self, folder: Path) -> None:
+        """Write it to a folder."""
+        _write(folder / PROGRESS, asdict(self))
+
+    @classmethod
+    def read(cls, folder: Path) -> Progress:
+        """Read that of a folder; that of a job that has not started if there is none."""
+        try:
+            return cls(**json.loads((folder / PROGRESS).read_text("utf-8")))
+        except FileNotFoundError:
+            return cls()
+
+
+class Job:
+    """A kernel that is started again and again."""
+
+    def __init__(self, folder: Path, order: Order) -> None:
+        self._folder = folder
+        self._order = order
+        self._progress = Progress()
+        self._kernel: subprocess.Popen[bytes] | None = None
+        self._n_absent = 0
+
+    def run(self) -> int:
+        """Run until the session or the job ends.
+
+        Returns:
+            0, or 1 if the kernel does not start.
+        """
+        n_failures = 0
+        try:
+            while n_failures < _MOST_FAILURES:
+                began_s = time.monotonic()
+                if not self._run_kernel():
+                    return 0
+                n_failures = n_failures + 1 if time.monotonic() - began_s < _SHORTEST_S else 0
+            return 1
+        finally:
+            self._end_kernel()
+            self._tell(is_over=True)
+
+    def _run_kernel(self) -> bool:
+        """Run one kernel to its end; return whether another one is wanted."""
+        order = self._order
+        self._kernel = subprocess.Popen(
+            order.argv,
+            env={**_of_the_job(os.environ), **order.environ},
+            cwd=order.working_dir if os.path.isdir(order.working_dir) else None,
+            stdin=subprocess.DEVNULL,
+            # There are no threads.
+            preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, ()),
+            start_new_session=True,
+        )
+        self._tell(n_starts=self._progress.n_starts + 1)
+        ask_at_s = time.monotonic() + ASK_S
+        while self._kernel.poll() is None:
+            got = signal.sigtimedwait(_SIGNALS, max(0.0, ask_at_s - time.monotonic()))
+            if got is not None and got.si_signo == signal.SIGTERM:
+                return False
+            if got is not None and got.si_signo == signal.SIGUSR2:
+                self._end_kernel()
+            if time.monotonic() >= ask_at_s:
+                ask_at_s = time.monotonic() + ASK_S
+                if self._is_unwanted():
+                    return False
+        if signal.sigtimedwait({signal.SIGTERM}, _OWN_END_S) is not None:
+            return False
+        self._tell(n_ends=self._progress.n_starts, status=self._kernel.returncode)
+        return True
+
+    def _is_unwanted(self) -> bool:
+        # The notebook server removes it, also where Slurm does not cancel the job.
+        if not (self._folder / ORDER).exists():
+            return True
+        # Twice: one answer of a Slurm that has just started may lack a job.
+        self._n_absent = self._n_absent + 1 if _is_over(self._order.session_job_id) else 0
+        return self._n_absent > 1
+
+    def _end_kernel(self) -> None:
+        if self._kernel is None or self._kernel.poll() is not None:
+            return
+        self._kernel.terminate()
+        try:
+            self._kernel.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            self._kernel.kill()
+            self._kernel.wait()
+
+    def _tell(self, **changes: int) -> None:
+        self._progress = Progress(**{**asdict(self._progress), **changes})
+        with suppress(FileNotFoundError):
+            self._progress.write(self._folder)
+
+
+def _is_over(job_id: str) -> bool:
+    """Return whether Slurm says that a job has ended; False if it does not answer."""
+    try:
+        done = subprocess.run(
+            ["squeue", "--noheader", "--format=%T", f"--jobs={job_id}", "--states=all"],
+            capture_output=True,
+            text=True,
+            timeout=_ANSWER_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    if done.returncode != 0:
+        return NO_SUCH_JOB in done.stderr
+    words = done.stdout.split()
+    return not words or parse_state(words[0]).phase is Phase.OVER
+
+
+def _of_the_job(environ: Mapping[str, str]) -> dict[str, str]:
+    # That of sbatch itself, which the notebook server ran in English.
+    return {name: value for name, value in environ.items() if name not in {"LC_ALL", "PATH"}}
+
+
+def _write(path: Path, values: dict[str, object]) -> None:
+    new = path.with_suffix(".new")
+    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        json.dump(values, file)
+    # Read on another node at any moment, so it is replaced whole.
+    new.replace(path)
+
+
+def main() -> int:
+    """Run the job of a folder.
+
+    Returns:
+        Its exit status.
+    """
+    # Taken one by one with sigtimedwait.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    folder = Path(sys.argv[1])
+    return Job(folder, Order.read(folder)).run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

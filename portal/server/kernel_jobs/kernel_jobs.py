@@ -1,0 +1,273 @@
+"""The kernels of a session that have GPUs in jobs of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from dsportal.amounts import count, format_time_left
+from dsportal.slurm.errors import PortalError
+from dsportal.slurm.states import Phase
+from portal.server.base.errors import KernelJobError
+from portal.server.base.open_notebooks import notebook_of
+from portal.server.kernel_jobs.ability import why_not
+from portal.server.kernel_jobs.job import Progress
+from portal.server.kernel_jobs.move import Home, local_provisioner, move
+from portal.server.kernel_jobs.provisioner import SlurmProvisioner
+from portal.server.kernel_jobs.request import GpuRequest, check_request
+from portal.server.kernel_jobs.slurm import JobRequest, KernelSlurm
+from portal.settings.session_tables import SessionTables
+
+# So often the folder of a job is looked at, and Slurm is asked.
+_LOOK_S = 2.0
+_ASK_S = 15.0
+_IDLE_LOOK_S = 0.1
+_NOTICE_S = 300.0
+_LOST = "Its variables stay behind: run the cells that it needs again."
+
+Tell = Callable[[str], None]
+
+
+@dataclass
+class _Kernel:
+    """What is known of one kernel.
+
+    Attributes:
+        asked: What it waits for, or None.
+        words: Why it waits, or how the last request or job ended; "" for nothing to say.
+        job: Its job while it has one.
+        ends_at_s: When that reaches its limit, by the monotonic clock; None if not known.
+        told_s: When `words` were said of a job that has ended.
+    """
+
+    home: Home
+    asked: GpuRequest | None = None
+    words: str = ""
+    task: asyncio.Task[None] | None = None
+    job: SlurmProvisioner | None = None
+    held: GpuRequest | None = None
+    ends_at_s: float | None = None
+    told_s: float | None = None
+    watch: asyncio.Task[None] | None = field(default=None)
+
+
+class KernelJobs:
+    """Gives GPUs to kernels, and takes them back.
+
+    Args:
+        server: Jupyter's notebook server.
+        slurm: Slurm's commands for the user.
+    """
+
+    def __init__(self, server: Any, settings: SessionTables, slurm: KernelSlurm) -> None:
+        self.kernels = server.kernel_manager
+        self._sessions = server.session_manager
+        self._settings = settings
+        self._slurm = slurm
+        self._known: dict[str, _Kernel] = {}
+        n_gpus = int(os.environ.get("PORTAL_N_GPUS") or 0)
+        self._of_session = f"{count(n_gpus, 'GPU')} of the session" if n_gpus else "no GPU"
+
+    def describe(self, kernel_id: str) -> dict[str, Any]:
+        """Return what a page shows of a kernel: `words`, `reason`, `gpus`, `is_waiting`."""
+        known = self._known.get(kernel_id)
+        held = known.held if known else None
+        words = held.words if held else self._of_session
+        if known and held and known.ends_at_s is not None:
+            words += f", {format_time_left(known.ends_at_s - time.monotonic())} left"
+        asked = known.asked if known else None
+        return {
+            "words": words,
+            "reason": known.words if known else "",
+            "gpus": held.n_gpus if held else 0,
+            "asked": asked.words if asked else "",
+            "is_waiting": asked is not None,
+        }
+
+    def notices(self) -> list[str]:
+        """Return a sentence for each kernel whose job has ended lately."""
+        oldest_s = time.monotonic() - _NOTICE_S
+        known = self._known.values()
+        return [one.words for one in known if one.told_s is not None and one.told_s > oldest_s]
+
+    async def change(
+        self,
+        kernel_id: str,
+        request: GpuRequest,
+        tell: Tell = lambda _: None,
+        ready: Tell = lambda _: None,
+    ) -> str:
+        """Give a kernel other GPUs, and return what has become of it.
+
+        Args:
+            kernel_id: The kernel; it keeps this id.
+            request: With 0 GPUs it goes on without any.
+            tell: Takes why it waits, whenever that changes.
+            ready: Called before it moves, which it does as soon as no cell runs.
+
+        Raises:
+            PortalError: If it cannot have them; then it goes on as it is.
+        """
+        kernel = self.kernels.get_kernel(kernel_id)
+        known = self._known.setdefault(kernel_id, _Kernel(home=Home.of(kernel)))
+        if known.task is not None:
+            if request.n_gpus == 0:
+                self.cancel(kernel_id)
+                return "The request is cancelled. The kernel goes on as it is."
+            raise KernelJobError(
+                f"This kernel waits for {known.asked.words if known.asked else 'GPUs'} already. "
+                "Cancel that first: %gpu 0"
+            )
+        if request.n_gpus == 0 and known.job is None:
+            return "This kernel has no job of its own, so there is nothing to give back."
+        known.asked = request
+        known.task = asyncio.current_task()
+        known.told_s = None
+
+        def note(words: str) -> None:
+            if words != known.words:
+                known.words = words
+                tell(words)
+
+        try:
+            if request.n_gpus == 0:
+                return await self._take_back(kernel_id, known, note, ready)
+            return await self._give(kernel_id, known, request, note, ready)
+        except PortalError as error:
+            known.words = str(error)
+            raise
+        finally:
+            known.asked = known.task = None
+
+    def cancel(self, kernel_id: str) -> None:
+        """Cancel what a kernel waits for."""
+        known = self._known.get(kernel_id)
+        if known is not None and known.task is not None:
+            known.words = ""
+            known.task.cancel()
+
+    async def stop(self) -> None:
+        """End all jobs."""
+        for kernel_id, known in self._known.items():
+            self.cancel(kernel_id)
+            if known.watch is not None:
+                known.watch.cancel()
+        jobs = [known.job for known in self._known.values() if known.job is not None]
+        await asyncio.gather(*(job.cleanup(restart=False) for job in jobs))
+
+    async def _give(
+        self, kernel_id: str, known: _Kernel, request: GpuRequest, tell: Tell, ready: Tell
+    ) -> str:
+        kernel = self.kernels.get_kernel(kernel_id)
+        if reason := why_not(kernel.kernel_spec):
+            raise KernelJobError(reason)
+        job = SlurmProvisioner(kernel_id=kernel_id, kernel_spec=kernel.kernel_spec, parent=kernel)
+        job.slurm = self._slurm
+        try:
+            await self._start_job(kernel_id, job, request, tell)
+            ready(f"The kernel starts anew with {request.words}. {_LOST}")
+            await self._idle(kernel, tell)
+            await move(self.kernels, kernel_id, job)
+        except BaseException:
+            if kernel.provisioner is not job:
+                await job.cleanup(restart=False)
+            raise
+        status = await job.status()
+        known.job, known.held, known.words = job, request, ""
+        known.ends_at_s = None if status.left_s is None else time.monotonic() + status.left_s
+        if known.watch is not None:
+            known.watch.cancel()
+        known.watch = asyncio.create_task(self._watch(kernel_id, known, job))
+        return f"The kernel runs on {status.node or 'its node'} with {request.words}."
+
+    async def _start_job(
+        self, kernel_id: str, job: SlurmProvisioner, request: GpuRequest, tell: Tell
+    ) -> None:
+        partition = self._settings.kernel_jobs.partition or _name("SLURM_JOB_PARTITION")
+        catalog = await self._slurm.read_catalog()
+        shape = check_request(request, catalog, self._settings.resources.per_gpu, partition)
+        notebook = await notebook_of(self._sessions, kernel_id)
+
+        def asked(folder: Path, command: tuple[str, ...]) -> JobRequest:
+            return JobRequest(
+                session_job_id=os.environ.get("SLURM_JOB_ID", ""),
+                resources=shape.resources(request.n_gpus),
+                gpu_type=request.gpu_type,
+                walltime_s=request.walltime_s,
+                folder=folder,
+                command=command,
+                partition=partition,
+                account=_name("SLURM_JOB_ACCOUNT"),
+                qos=_name("SLURM_JOB_QOS"),
+            )
+
+        folder = self.kernels.cwd_for_path(str(PurePosixPath(notebook).parent))
+        environ = {"JPY_SESSION_NAME": notebook} if notebook else {}
+        await job.start_job(asked, environ, folder, tell)
+
+    async def _take_back(self, kernel_id: str, known: _Kernel, tell: Tell, ready: Tell) -> str:
+        kernel = self.kernels.get_kernel(kernel_id)
+        ready(f"The kernel starts anew in the session. {_LOST}")
+        await self._idle(kernel, tell)
+        await self._bring_home(kernel_id, known)
+        known.words = ""
+        return "The GPUs are given back. The kernel runs in the session."
+
+    async def _bring_home(self, kernel_id: str, known: _Kernel) -> None:
+        kernel = self.kernels.get_kernel(kernel_id)
+        await move(self.kernels, kernel_id, local_provisioner(kernel), known.home)
+        known.job = known.held = known.ends_at_s = None
+        if known.watch is not None and known.watch is not asyncio.current_task():
+            known.watch.cancel()
+
+    async def _idle(self, kernel: Any, tell: Tell) -> None:
+        """Wait for the end of the running cell, which a move would end."""
+        if kernel.execution_state == "busy":
+            tell("The kernel moves when the running cell has ended.")
+        # Jupyter notes it and tells nobody.
+        while kernel.execution_state == "busy":  # noqa: ASYNC110
+            await asyncio.sleep(_IDLE_LOOK_S)
+
+    async def _watch(self, kernel_id: str, known: _Kernel, job: SlurmProvisioner) -> None:
+        """Bring the kernel home when its job has ended."""
+        asked_s = time.monotonic()
+        while kernel_id in self.kernels and job.job_id is not None:
+            await asyncio.sleep(_LOOK_S)
+            with suppress(OSError):
+                is_ending = (await asyncio.to_thread(Progress.read, job.folder)).is_over
+            if not is_ending and time.monotonic() < asked_s + _ASK_S:
+                continue
+            asked_s = time.monotonic()
+            if job.job_id is None:
+                return
+            status = await job.status()
+            if status.left_s is not None:
+                known.ends_at_s = time.monotonic() + status.left_s
+            if status.phase is Phase.OVER:
+                job.is_over = True
+                await self._bring_home(kernel_id, known)
+                notebook = PurePosixPath(await notebook_of(self._sessions, kernel_id)).name
+                known.words = (
+                    f"The GPUs of {notebook or 'a kernel'} are gone. {status.words} The kernel "
+                    "runs in the session again, and its variables are lost."
+                )
+                known.told_s = time.monotonic()
+                return
+        await job.cleanup(restart=False)
+
+    async def end_job_of(self, kernel_id: str) -> None:
+        """End the job of a kernel that is not restarted any more."""
+        known = self._known.pop(kernel_id, None)
+        if known is not None and known.job is not None:
+            await known.job.cleanup(restart=False)
+
+
+def _name(variable: str) -> str:
+    text = os.environ.get(variable, "")
+    return "" if text == "(null)" else text

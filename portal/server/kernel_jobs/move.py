@@ -1,0 +1,95 @@
+"""Moves a running kernel of the notebook server to another place; its id stays.
+
+Jupyter restarts the kernel: it ends the old one by the provisioner that it has, and starts the new
+one by the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from jupyter_client.provisioning.factory import KernelProvisionerFactory
+
+from portal.server.patches.kernel_tabs import forget_ports, reconnect_tabs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Home:
+    """How kernels of this notebook server listen on its node.
+
+    Attributes:
+        address: That of the kernel's sockets, or of its ports.
+        interrupt_mode: How such a kernel is interrupted.
+    """
+
+    transport: str
+    address: str
+    interrupt_mode: str
+
+    @classmethod
+    def of(cls, kernel: Any) -> Home:
+        """Return that of a kernel manager whose kernel is here."""
+        return cls(
+            transport=kernel.transport,
+            address=kernel.ip,
+            interrupt_mode=kernel.kernel_spec.interrupt_mode,
+        )
+
+    def prepare(self, kernel: Any) -> None:
+        """Let a kernel manager start its next kernel here."""
+        # Else the file of the kernel elsewhere would stay.
+        kernel.cleanup_connection_file()
+        kernel.transport, kernel.ip = self.transport, self.address
+        kernel.curve_publickey = kernel.curve_secretkey = None
+        kernel.kernel_spec.interrupt_mode = self.interrupt_mode
+        for channel in ("shell", "iopub", "stdin", "control", "hb"):
+            setattr(kernel, f"{channel}_port", 0)
+
+
+class _Successor:
+    """The provisioner of a kernel that ends, up to the start of the next one."""
+
+    def __init__(self, old: Any, new: Any, home: Home | None) -> None:
+        self._old, self._new, self._home = old, new, home
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._old, name)
+
+    async def pre_launch(self, **kwargs: Any) -> dict[str, Any]:
+        kernel = self._old.parent
+        if self._home is not None:
+            self._home.prepare(kernel)
+        kernel.provisioner = self._new
+        return dict(await self._new.pre_launch(**kwargs))
+
+
+async def move(kernels: Any, kernel_id: str, new: Any, home: Home | None = None) -> None:
+    """Let a kernel go on with another provisioner, and its tabs connect to it.
+
+    Args:
+        kernels: Jupyter's manager of all kernels.
+        kernel_id: The kernel.
+        new: The provisioner of the next kernel.
+        home: Where that listens, if it is on this node.
+    """
+    kernel = kernels.get_kernel(kernel_id)
+    old = kernel.provisioner
+    kernel.provisioner = _Successor(old, new, home)
+    forget_ports(kernels, kernel_id)
+    try:
+        # Not what that returns: where the addresses are others, it waits for ever.
+        await kernels.restart_kernel(kernel_id)
+        kernel.execution_state = "idle"
+    finally:
+        if isinstance(kernel.provisioner, _Successor):
+            kernel.provisioner = old
+        else:
+            await old.cleanup(restart=False)
+    reconnect_tabs(kernel_id)
+
+
+def local_provisioner(kernel: Any) -> Any:
+    """Return what starts a kernel on this node."""
+    factory = KernelProvisionerFactory.instance()
+    return factory.create_provisioner_instance(kernel.kernel_id, kernel.kernel_spec, parent=kernel)

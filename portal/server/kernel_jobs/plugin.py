@@ -1,0 +1,38 @@
+"""GPUs that belong to a kernel: by a button of the notebook, and by `%gpu` in a cell."""
+
+from __future__ import annotations
+
+import asyncio
+
+from portal.server.base.feature import Feature, Plugin, Shared
+from portal.server.base.kernel_listener import Death
+from portal.server.kernel_jobs.cells import Cells
+from portal.server.kernel_jobs.handlers import KernelGpusHandler
+from portal.server.kernel_jobs.kernel_jobs import KernelJobs
+from portal.server.kernel_jobs.slurm import KernelSlurm
+
+
+def load(shared: Shared) -> Feature:
+    """Let kernels move to jobs with GPUs and back."""
+    settings = shared.settings.kernel_jobs
+    jobs = KernelJobs(shared.server, shared.settings, KernelSlurm())
+    Cells(shared.server.kernel_manager, jobs, settings).listen(shared.listener)
+    shared.notices.append(jobs.notices)
+    tasks: set[asyncio.Task[None]] = set()
+
+    def on_death(death: Death) -> None:
+        if not death.is_restarted:
+            task = asyncio.create_task(jobs.end_job_of(death.kernel_id))
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)
+
+    shared.listener.on_death(on_death)
+    route = (
+        r"/portal/api/kernels/([^/]+)/gpus",
+        KernelGpusHandler,
+        {"jobs": jobs, "settings": settings},
+    )
+    return Feature(routes=[route], page_data={"kernelGpus": True}, stop=jobs.stop)
+
+
+PLUGIN = Plugin(load, is_on=lambda settings: settings.kernel_jobs.enabled)

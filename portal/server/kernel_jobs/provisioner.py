@@ -1,0 +1,249 @@
+"""A kernel of Jupyter's in a Slurm job: its start, its signals and its end.
+
+Source:
+    jupyter_client 8.10, `KernelProvisionerBase` and `KernelManager`, which calls it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import zmq
+from jupyter_client.asynchronous.client import AsyncKernelClient
+from jupyter_client.connect import KernelConnectionInfo
+from jupyter_client.provisioning.provisioner_base import KernelProvisionerBase
+
+from dsportal.diagnosis import log_tail
+from dsportal.launch.sbatch import job_environment
+from dsportal.slurm.states import Phase
+from portal.server.base.errors import KernelJobError
+from portal.server.kernel_jobs.job import CONNECTION, Order, Progress
+from portal.server.kernel_jobs.slurm import JobRequest, JobStatus, KernelSlurm
+from spawner.errors import SlurmError
+
+FOLDER = ".local/state/data-scientist-portal/kernels"
+# Tells a kernel that its ports are open to others, so that it starts with encryption or not at all.
+VARIABLE = "PORTAL_KERNEL_JOB"
+_CHANNELS = ("shell", "iopub", "stdin", "control", "hb")
+_START_TIMEOUT_S = 120.0
+_READY_TIMEOUT_S = 60
+_LOOK_S = 0.1
+_ASK_S = 1.0
+
+
+class SlurmProvisioner(KernelProvisionerBase):
+    """The kernel of one job of Slurm's."""
+
+    slurm: KernelSlurm
+    folder: Path
+    job_id: int | None = None
+    is_over = False
+    _n_started = 0
+    _address = ""
+    _n_gpus = 0
+
+    @property
+    def has_process(self) -> bool:
+        """Whether there is a kernel for it."""
+        return self.job_id is not None and self._n_started > 0
+
+    async def start_job(
+        self,
+        request: Callable[[Path, tuple[str, ...]], JobRequest],
+        environ: Mapping[str, str],
+        working_dir: str,
+        tell: Callable[[str], None],
+    ) -> None:
+        """Start the kernel in a job of its own, and wait until it answers.
+
+        Args:
+            request: Makes the request of a job's folder and command.
+            environ: Variables of this kernel alone.
+            working_dir: The folder of its notebook.
+            tell: Takes why the job waits, whenever that changes.
+
+        Raises:
+            PortalError: If Slurm refuses the job, or the kernel does not start.
+        """
+        self.folder = _make_folder()
+        prepared = await super().pre_launch(env={**os.environ, **environ})
+        named = {name: value for name, value in environ.items() if name == "JPY_SESSION_NAME"}
+        Order(
+            argv=self._command(),
+            environ={**job_environment(prepared["env"]), **named, VARIABLE: "1"},
+            working_dir=working_dir,
+            session_job_id=os.environ.get("SLURM_JOB_ID", ""),
+        ).write(self.folder)
+        self._write_connection()
+        module = "portal.server.kernel_jobs.job"
+        asked = request(self.folder, (sys.executable, "-P", "-m", module, str(self.folder)))
+        self._n_gpus = asked.resources.n_gpus
+        self.job_id = await self.slurm.submit(asked)
+        node = await self._wait_for_node(tell)
+        catalog = await self.slurm.read_catalog()
+        known = [one for name in catalog.partitions for one in catalog.nodes(name)]
+        self._address = next((one.address for one in known if one.name == node), node)
+        tell(f"The job has started on {node}. The kernel is starting.")
+        _, info = await self._connection()
+        await self._check_answer(info)
+
+    async def status(self) -> JobStatus:
+        """Return what Slurm says of the job."""
+        if self.job_id is None:
+            return JobStatus(phase=Phase.OVER)
+        return await self.slurm.status(self.job_id, n_gpus=self._n_gpus)
+
+    async def pre_launch(self, **kwargs: Any) -> dict[str, Any]:
+        """Return the arguments of `launch_kernel`, which needs none."""
+        return {"cmd": [], **kwargs}
+
+    async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> KernelConnectionInfo:
+        """Connect to the kernel that the job has started, or starts again."""
+        self._n_started, info = await self._connection()
+        kernel = self.parent
+        kernel.transport, kernel.ip = "tcp", info["ip"]
+        for channel in _CHANNELS:
+            setattr(kernel, f"{channel}_port", info[f"{channel}_port"])
+        kernel.curve_publickey = info["curve_publickey"].encode()
+        kernel.curve_secretkey = info["curve_secretkey"].encode()
+        # A signal would take the way through Slurm.
+        kernel.kernel_spec.interrupt_mode = "message"
+        self.connection_info = kernel.get_connection_info()
+        return self.connection_info
+
+    async def poll(self) -> int | None:
+        """Return the exit status of the kernel, None while it may run.
+
+        The end of the job is no end of the kernel here: `KernelJobs` sees it, and knows what to do.
+        """
+        if self.is_over or not self.has_process:
+            return 1
+        progress = await asyncio.to_thread(Progress.read, self.folder)
+        return progress.status if progress.n_ends >= self._n_started else None
+
+    async def wait(self) -> int | None:
+        """Wait for the kernel's end, and return its exit status."""
+        # On another node, a file of which tells it.
+        while (status := await self.poll()) is None:  # noqa: ASYNC110
+            await asyncio.sleep(_LOOK_S)
+        return status
+
+    async def send_signal(self, signum: int) -> None:
+        """Send nothing but the end: an interrupt comes as a message."""
+        if signum in {signal.SIGTERM, signal.SIGKILL}:
+            await self.kill()
+
+    async def kill(self, restart: bool = False) -> None:
+        """End the kernel; the job starts another one, or `cleanup` ends it."""
+        # One that has ended has a successor already.
+        if self.job_id is not None and await self.poll() is None:
+            await self.slurm.end_kernel(self.job_id)
+
+    async def terminate(self, restart: bool = False) -> None:
+        """End the kernel."""
+        await self.kill(restart)
+
+    async def cleanup(self, restart: bool = False) -> None:
+        """End the job, unless its kernel is only restarted."""
+        if restart or self.job_id is None:
+            return
+        job_id, self.job_id = self.job_id, None
+        # The job looks for it, and ends without it, also where Slurm does not answer now.
+        await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
+        if not self.is_over:
+            with suppress(SlurmError):
+                await self.slurm.cancel(job_id)
+
+    def _command(self) -> list[str]:
+        kernel = self.parent
+        own = os.path.realpath(kernel.connection_file)
+        # Of the first start; a kernel that is moved has been started before.
+        words = kernel.format_kernel_cmd()
+        return [word.replace(own, str(self.folder / CONNECTION)) for word in words]
+
+    def _write_connection(self) -> None:
+        public, secret = zmq.curve_keypair()
+        info = {
+            "ip": "0.0.0.0",  # noqa: S104 - whoever has no key gets nothing
+            "transport": "tcp",
+            "key": self.parent.session.key.decode(),
+            "signature_scheme": self.parent.session.signature_scheme,
+            "curve_publickey": public.decode(),
+            "curve_secretkey": secret.decode(),
+            **{f"{channel}_port": 0 for channel in _CHANNELS},
+        }
+        path = self.folder / CONNECTION
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            json.dump(info, file)
+
+    async def _wait_for_node(self, tell: Callable[[str], None]) -> str:
+        while True:
+            status = await self.status()
+            if status.phase is Phase.RUNNING and status.node:
+                return status.node
+            if status.phase is Phase.OVER:
+                raise KernelJobError(f"{status.words} {await self._last_words()}".strip())
+            tell(status.words or "Slurm is not responding. Waiting for its answer.")
+            await asyncio.sleep(_ASK_S)
+
+    async def _connection(self) -> tuple[int, dict[str, Any]]:
+        """Return the number of the next start of the kernel, and how it is reached."""
+        give_up_s = time.monotonic() + _START_TIMEOUT_S
+        while True:
+            progress = await asyncio.to_thread(Progress.read, self.folder)
+            if progress.is_over:
+                raise KernelJobError(await self._not_started())
+            if progress.n_starts > max(self._n_started, progress.n_ends):
+                text = await asyncio.to_thread((self.folder / CONNECTION).read_text, "utf-8")
+                # Empty at the moment at which the kernel writes it.
+                info = json.loads(text or "{}")
+                if info.get("hb_port"):
+                    return progress.n_starts, {**info, "ip": self._address}
+            if time.monotonic() > give_up_s:
+                raise KernelJobError(await self._not_started())
+            await asyncio.sleep(_LOOK_S)
+
+    async def _not_started(self) -> str:
+        last = await self._last_words()
+        return f"The kernel did not start in job {self.job_id}. {last or 'It printed nothing.'}"
+
+    async def _last_words(self) -> str:
+        try:
+            log = await asyncio.to_thread((self.folder / "job.log").read_text, "utf-8", "replace")
+        except OSError:
+            log = ""
+        return log_tail(log, 3)
+
+    async def _check_answer(self, info: Mapping[str, Any]) -> None:
+        client = AsyncKernelClient(parent=None)
+        client.load_connection_info(dict(info))
+        client.start_channels(stdin=False)
+        try:
+            await client.wait_for_ready(timeout=_READY_TIMEOUT_S)
+        except RuntimeError as error:
+            node = self._address
+            raise KernelJobError(
+                f"The kernel runs in job {self.job_id}, but does not answer at {node} within "
+                f"{_READY_TIMEOUT_S} s. The nodes' firewalls have to let each other in. Tell the "
+                "administrators."
+            ) from error
+        finally:
+            client.stop_channels()
+
+
+def _make_folder() -> Path:
+    parent = Path.home() / FOLDER
+    parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # With mode 0700.
+    return Path(tempfile.mkdtemp(prefix="kernel-", dir=parent))

@@ -1,0 +1,120 @@
+"""What a user asks for a kernel: GPUs, their type, and for how long. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from dsportal.amounts import SECONDS_PER_HOUR, count, format_duration
+from dsportal.slurm.errors import OptionsError
+from portal.settings.kernel_jobs import KernelJobSettings
+from spawner.slurm.catalog import Catalog
+from spawner.slurm.names import is_name
+from spawner.slurm.resources import ResourcesPerGpu
+
+_GPUS = re.compile(r"(?:(?P<type>[^:\s]{1,64}):)?(?P<n>[0-9]{1,4})", re.ASCII)
+_SHOWN = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuRequest:
+    """GPUs for a kernel.
+
+    Attributes:
+        n_gpus: 0 gives those of the kernel back.
+        gpu_type: Slurm's name of a GPU type; empty for any.
+    """
+
+    n_gpus: int
+    walltime_s: int
+    gpu_type: str = ""
+
+    @property
+    def words(self) -> str:
+        """The request in words: "2 GPUs" or "1 v100 GPU"."""
+        return count(self.n_gpus, f"{self.gpu_type} GPU".strip())
+
+
+def parse_request(gpus: object, hours: object, settings: KernelJobSettings) -> GpuRequest:
+    """Return what a cell or a dialog asks for.
+
+    Args:
+        gpus: A number, or a type and a number: 2, "2", "v100:2".
+        hours: None or empty for the site's default.
+        settings: The site's.
+
+    Raises:
+        OptionsError: If it is no number of GPUs, or no length that the site allows.
+    """
+    match = _GPUS.fullmatch(str(gpus).strip())
+    if match is None or (match["type"] and not is_name(match["type"])):
+        raise OptionsError(
+            f"You asked for {_shown(gpus)}, which is not a number of GPUs. Write %gpu 2, or with "
+            "a type %gpu v100:2. %gpu 0 gives them back."
+        )
+    return GpuRequest(
+        n_gpus=int(match["n"]),
+        gpu_type=match["type"] or "",
+        walltime_s=_walltime_s(hours, settings),
+    )
+
+
+def check_request(
+    request: GpuRequest, catalog: Catalog, shape: ResourcesPerGpu, partition: str
+) -> ResourcesPerGpu:
+    """Return the cores and memory that come with each GPU, lowered where nodes have less.
+
+    Args:
+        request: What was asked.
+        catalog: The cluster.
+        shape: The site's rule.
+        partition: Empty for Slurm's default one.
+
+    Raises:
+        OptionsError: If no node of the partition has the GPUs.
+    """
+    where, kind = partition or None, request.gpu_type or None
+    most = catalog.largest_node_gpus(partition=where, gpu_type=kind)
+    if request.n_gpus > most:
+        place = f"the partition {partition}" if partition else "Slurm's default partition"
+        types = ", ".join(filter(None, catalog.gpu_types(where)))
+        known = f" It has the types {types}." if kind and types else ""
+        raise OptionsError(
+            f"You asked for {request.words}; the largest node of {place} has {most}.{known} "
+            "Ask for fewer, or for another type."
+        )
+    for node in catalog.nodes_with(request.n_gpus, where, kind):
+        shape = shape.fitted(
+            where=f"The node {node.name}",
+            n_gpus=node.count_gpus().total,
+            n_cores=node.n_cores,
+            memory_mib=node.memory_mib,
+        )
+    return shape
+
+
+def _walltime_s(hours: object, settings: KernelJobSettings) -> int:
+    if hours is None or hours == "":
+        return settings.walltime_s
+    try:
+        number = float(str(hours))
+    except ValueError:
+        number = 0.0
+    # A minute is the shortest time limit in Slurm; nan is not above it.
+    if not number >= 1 / 60:
+        raise OptionsError(
+            f"You asked for {_shown(hours)} hours, which is not a length. Give a number of hours "
+            "such as 2 or 0.5."
+        )
+    if number > settings.max_hours:
+        longest = format_duration(settings.max_hours * SECONDS_PER_HOUR)
+        raise OptionsError(
+            f"You asked for {_shown(hours)} hours; a kernel may have GPUs for at most {longest} "
+            "at a time. Ask for fewer hours."
+        )
+    return round(number * SECONDS_PER_HOUR)
+
+
+def _shown(value: object) -> str:
+    text = str(value)
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")

@@ -1,0 +1,187 @@
+"""The Slurm job of a kernel: its sbatch command, its state, its end."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from dsportal.diagnosis import Situation, explain_end, explain_rejection, explain_waiting
+from dsportal.diagnosis.messages import Subject
+from dsportal.slurm.listing import NO_SUCH_JOB, Sacct, Squeue, new_nonce
+from dsportal.slurm.no_answer import is_no_answer
+from dsportal.slurm.states import JobState, Phase, parse_cancelled_by, parse_state
+from dsportal.slurm.units import format_walltime, parse_time_left
+from spawner.client.command import PATH, make_error, query, run_command
+from spawner.errors import SlurmError, SlurmUnavailableError
+from spawner.slurm.catalog import SINFO_ARGV, Catalog
+from spawner.slurm.resources import Resources
+
+TIMEOUT_S = 15
+QUEUED = Squeue("TNLr")
+ENDED = Sacct(("JobIDRaw", "State", "ExitCode"))
+_SUBMITTED = re.compile(r"^([0-9]+)(?:;\S*)?$", re.MULTILINE)
+KERNEL = Subject(
+    noun="job of the kernel",
+    cancel="Cancel it",
+    again="Ask again",
+    new="Ask for GPUs again",
+    when_needed="Ask for GPUs again when you need them.",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRequest:
+    """All that decides the job of a kernel; an empty name is left to Slurm.
+
+    Attributes:
+        session_job_id: The job of the session, by which people and programs find this one.
+        folder: Only the user may enter it. The job starts there and writes its log there.
+        command: What the job runs.
+    """
+
+    session_job_id: str
+    resources: Resources
+    gpu_type: str
+    walltime_s: int
+    folder: Path
+    command: tuple[str, ...]
+    partition: str = ""
+    account: str = ""
+    qos: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobStatus:
+    """What Slurm says of a job.
+
+    Attributes:
+        node: Where it runs, or "".
+        left_s: Seconds until its limit; None if it has none or does not run.
+        words: Why it waits or ended; "" while it runs.
+    """
+
+    phase: Phase
+    node: str = ""
+    left_s: int | None = None
+    words: str = ""
+
+
+def sbatch_argv(request: JobRequest) -> list[str]:
+    """Return the sbatch command; the script goes to its standard input.
+
+    Source:
+        sbatch(1), Slurm 22.05.
+    """
+    resources = request.resources
+    counted = f"{request.gpu_type}:{resources.n_gpus}" if request.gpu_type else resources.n_gpus
+    argv = [
+        "sbatch",
+        "--parsable",
+        # Not the prefix of sessions: the hub would take it for one.
+        f"--job-name=kernel-of-{request.session_job_id}",
+        "--nodes=1",
+        "--ntasks=1",
+        f"--cpus-per-task={resources.n_cores}",
+        f"--mem={resources.memory_mib}M",
+        f"--gpus-per-node={counted}",
+        f"--time={format_walltime(request.walltime_s)}",
+        "--no-requeue",
+        "--export=ALL",
+        f"--chdir={request.folder}",
+        f"--output={request.folder / 'job.log'}",
+    ]
+    for option in ("partition", "account", "qos"):
+        if name := getattr(request, option):
+            argv.append(f"--{option}={name}")
+    return argv
+
+
+class KernelSlurm:
+    """Slurm's commands for kernels' jobs, run as the user.
+
+    Args:
+        path: Where the commands are.
+    """
+
+    def __init__(self, path: str = PATH) -> None:
+        self._path = path
+
+    async def read_catalog(self) -> Catalog:
+        """Return the partitions and nodes."""
+        done = await query(SINFO_ARGV, timeout_s=TIMEOUT_S, path=self._path)
+        return Catalog.parse(done.stdout)
+
+    async def submit(self, request: JobRequest) -> int:
+        """Return the id of a newly queued job.
+
+        Raises:
+            SlurmError: If Slurm refuses it; the text says why.
+            SlurmUnavailableError: If Slurm did not answer.
+        """
+        argv = sbatch_argv(request)
+        # Paths and numbers of the portal's own alone: no word needs quotes.
+        script = f"#!/bin/sh\nexec {' '.join(request.command)}\n"
+        done = await run_command(argv, timeout_s=TIMEOUT_S, path=self._path, stdin=script)
+        job_id = _SUBMITTED.search(done.stdout)
+        if done.exit_code != 0 or job_id is None:
+            if is_no_answer(done.stderr):
+                raise make_error(argv, done.exit_code, done.stderr)
+            raise SlurmError(str(explain_rejection(done.stderr, Situation(subject=KERNEL))))
+        return int(job_id[1])
+
+    async def status(self, job_id: int, *, n_gpus: int) -> JobStatus:
+        """Return what Slurm says of a job; UNKNOWN if it does not answer."""
+        situation = Situation(subject=KERNEL, n_gpus=n_gpus)
+        nonce = new_nonce()
+        argv = ("squeue", *QUEUED.options(nonce), f"--jobs={job_id}", "--states=all")
+        try:
+            done = await query(argv, timeout_s=TIMEOUT_S, path=self._path)
+            row = next(QUEUED.rows(done.stdout, nonce), None)
+        except SlurmUnavailableError:
+            return JobStatus(phase=Phase.UNKNOWN)
+        except SlurmError as error:
+            if NO_SUCH_JOB not in error.stderr:
+                return JobStatus(phase=Phase.UNKNOWN)
+            row = None
+        if row is None:
+            return await self._accounted(job_id, situation)
+        state, node, left, reason = parse_state(row[0]), *row[1:]
+        if state.phase is Phase.WAITING:
+            words = str(explain_waiting(reason, situation, state=state))
+            return JobStatus(phase=state.phase, words=words)
+        if state.phase is Phase.OVER:
+            # squeue does not know who cancelled it.
+            return await self._accounted(job_id, situation, state)
+        return JobStatus(phase=state.phase, node=node, left_s=parse_time_left(left))
+
+    async def _accounted(
+        self, job_id: int, situation: Situation, state: JobState = JobState.UNKNOWN
+    ) -> JobStatus:
+        nonce = new_nonce()
+        argv = ("sacct", *ENDED.options(nonce), f"--jobs={job_id}")
+        uid = None
+        try:
+            done = await query(argv, timeout_s=TIMEOUT_S, path=self._path)
+        except SlurmError:
+            # Without accounting, a job that squeue has forgotten has ended some minutes ago.
+            pass
+        else:
+            _, word, _ = next(ENDED.rows(done.stdout, nonce), ["", "", ""])
+            accounted, uid = parse_state(word), parse_cancelled_by(word)
+            state = accounted if accounted.phase is Phase.OVER else state
+        words = str(explain_end(state, cancelled_by_uid=uid, situation=situation))
+        return JobStatus(phase=Phase.OVER, words=words)
+
+    async def end_kernel(self, job_id: int) -> None:
+        """Have the job end its kernel, and start another one."""
+        argv = ("scancel", "--batch", "--signal=USR2", str(job_id))
+        await query(argv, timeout_s=TIMEOUT_S, path=self._path)
+
+    async def cancel(self, job_id: int) -> None:
+        """End the job.
+
+        Raises:
+            SlurmUnavailableError: If Slurm did not answer.
+        """
+        await query(("scancel", str(job_id)), timeout_s=TIMEOUT_S, path=self._path)

@@ -1,0 +1,146 @@
+import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import {
+  Dialog,
+  ISessionContext,
+  IToolbarWidgetRegistry,
+  Notification,
+  showDialog
+} from '@jupyterlab/apputils';
+import { PageConfig } from '@jupyterlab/coreutils';
+import { DocumentWidget } from '@jupyterlab/docregistry';
+import { ServerConnection } from '@jupyterlab/services';
+import { Poll } from '@lumino/polling';
+import { Widget } from '@lumino/widgets';
+
+import { askPortal, fetchPortal } from '../base/api';
+import { Form } from '../base/form';
+
+const INTERVAL_MS = 5_000;
+
+interface IGpus {
+  readonly words: string;
+  readonly reason: string;
+  readonly gpus: number;
+  readonly asked: string;
+  readonly is_waiting: boolean;
+}
+
+const NONE: IGpus = { words: 'no GPU', reason: '', gpus: 0, asked: '', is_waiting: false };
+
+/** Shows what the kernel of a notebook has, and asks for more or less. */
+class GpuButton extends Widget {
+  private state = NONE;
+  private readonly button: HTMLButtonElement;
+  private readonly poll: Poll;
+
+  constructor(
+    private readonly settings: ServerConnection.ISettings,
+    private readonly context: ISessionContext
+  ) {
+    super();
+    this.addClass('jp-ToolbarButton');
+    this.button = document.createElement('button');
+    this.button.type = 'button';
+    this.button.className = 'jp-ToolbarButtonComponent';
+    this.button.style.whiteSpace = 'nowrap';
+    this.button.addEventListener('click', () => void this.choose());
+    this.node.append(this.button);
+    this.show_(NONE);
+    this.poll = new Poll({
+      name: 'data-scientist-portal:kernel-gpus',
+      factory: () => this.look(),
+      frequency: { interval: INTERVAL_MS, backoff: true },
+      standby: () => (this.isVisible ? 'when-hidden' : true)
+    });
+    context.kernelChanged.connect(() => void this.poll.refresh());
+    context.statusChanged.connect(() => void this.poll.refresh());
+  }
+
+  dispose(): void {
+    this.poll.dispose();
+    super.dispose();
+  }
+
+  private get path(): string | null {
+    const id = this.context.session?.kernel?.id;
+    return id ? `kernels/${encodeURIComponent(id)}/gpus` : null;
+  }
+
+  private async look(): Promise<void> {
+    const path = this.path;
+    this.show_(path ? await askPortal<IGpus>(this.settings, path) : NONE);
+  }
+
+  private show_(state: IGpus): void {
+    this.state = state;
+    this.button.disabled = this.path === null;
+    const text = state.is_waiting ? `waiting for ${state.asked}` : state.words;
+    if (this.button.textContent !== text) {
+      this.button.textContent = text;
+    }
+    this.button.title = state.reason || 'GPUs of this kernel: choose another number';
+  }
+
+  private async choose(): Promise<void> {
+    if (!this.path) {
+      return;
+    }
+    try {
+      await (this.state.is_waiting ? this.askToCancel() : this.askForGpus());
+    } catch (error) {
+      Notification.error((error as Error).message, { autoClose: false });
+    }
+    await this.poll.refresh();
+  }
+
+  private async askToCancel(): Promise<void> {
+    const { button } = await showDialog({
+      title: `Waiting for ${this.state.asked}`,
+      body: this.state.reason || 'The kernel runs on here until the GPUs are there.',
+      buttons: [
+        Dialog.cancelButton({ label: 'Keep waiting' }),
+        Dialog.warnButton({ label: 'Cancel the request' })
+      ]
+    });
+    if (button.accept && this.path) {
+      await fetchPortal(this.settings, `portal/api/${this.path}`, 'DELETE');
+    }
+  }
+
+  private async askForGpus(): Promise<void> {
+    const fields = [
+      { key: 'gpus', label: 'GPUs', hint: 'Such as 2, or v100:2 for a type', isRequired: true },
+      { key: 'hours', label: 'Hours', hint: 'Empty: as long as the site says' }
+    ];
+    const back = Dialog.warnButton({ label: 'Give the GPUs back', actions: ['back'] });
+    const { button, value } = await showDialog({
+      title: `This kernel has ${this.state.words}`,
+      body: new Form(fields, { gpus: String(this.state.gpus || 1) }, this.state.reason),
+      buttons: [
+        Dialog.cancelButton(),
+        ...(this.state.gpus ? [back] : []),
+        Dialog.okButton({ label: 'Start the kernel anew' })
+      ]
+    });
+    if (button.accept && this.path) {
+      const asked = button.actions.includes('back') ? { gpus: 0 } : value;
+      this.show_(await askPortal<IGpus>(this.settings, this.path, 'POST', asked));
+    }
+  }
+}
+
+/** The button beside the name of a notebook's kernel. */
+export const kernelGpusPlugin: JupyterFrontEndPlugin<void> = {
+  id: 'data-scientist-portal:kernel-gpus',
+  description: 'Shows the GPUs of the kernel of a notebook, and asks for others.',
+  autoStart: true,
+  optional: [IToolbarWidgetRegistry],
+  activate: (app: JupyterFrontEnd, toolbars: IToolbarWidgetRegistry | null) => {
+    const { serverSettings } = app.serviceManager;
+    const isOffered = PageConfig.getOption('kernelGpus') === 'true';
+    toolbars?.addFactory('Notebook', 'kernelGpus', panel => {
+      const { context } = panel as DocumentWidget;
+      return isOffered ? new GpuButton(serverSettings, context.sessionContext) : new Widget();
+    });
+  }
+};

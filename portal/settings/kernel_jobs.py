@@ -1,0 +1,34 @@
+"""The table [kernel_jobs] of portal.toml."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dsportal.amounts import SECONDS_PER_HOUR
+from spawner.settings.schema import setting
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelJobSettings:
+    """GPUs that belong to a kernel, in a Slurm job of its own."""
+
+    enabled: bool = setting(
+        "Whether a notebook's kernel may move to a Slurm job with GPUs. The nodes' firewalls have"
+        " to let sessions reach any port of each other.",
+        default=True,
+    )
+    partition: str = setting("Partition of these jobs. Empty: that of the session.", default="")
+    hours: float = setting(
+        "Length of such a job whose user names none, in hours.",
+        default=2.0,
+        lowest=1 / 60,
+        highest=8760,
+    )
+    max_hours: float = setting(
+        "Longest such job, in hours.", default=24.0, lowest=1 / 60, highest=8760
+    )
+
+    @property
+    def walltime_s(self) -> int:
+        """Length of a job, in seconds."""
+        return round(min(self.hours, self.max_hours) * SECONDS_PER_HOUR)

@@ -1,0 +1,170 @@
+"""GPUs that belong to a kernel, on a real Slurm: another node, real keys, and nothing left."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import pwd
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from tests.support.eventually import eventually
+from tests.support.kernels import ask, connect, run_over
+from tests.support.portal_client import ADDRESS, PortalClient
+from tests.support.websockets import close_websocket
+
+pytestmark = pytest.mark.cluster
+
+USER = "ada"
+WHERE = "import os; print(os.environ.get('SLURM_JOB_NAME'), os.environ.get('SLURM_GPUS_ON_NODE'))"
+FOLDER = Path(pwd.getpwnam(USER).pw_dir) / ".local/state/data-scientist-portal/kernels"
+
+
+class Session:
+    """A small session without a GPU, with a kernel."""
+
+    def __init__(self) -> None:
+        self.client = PortalClient(USER)
+        self.client.login()
+        self.token = self.client.token()
+        self.host = ADDRESS
+        self.http = requests.Session()
+        self.http.headers["Authorization"] = f"token {self.token}"
+        self.client.start(self.token, gpus=0)
+        self.kernel = ask(self, "POST", "api/kernels", json={"name": "python3"})["id"]
+
+    def run(self, code: str) -> str:
+        """Run a cell as a tab does that has just connected."""
+
+        async def run() -> str:
+            socket = await connect(self, self.kernel)
+            shown = await asyncio.wait_for(run_over(socket, code), 90)
+            await close_websocket(socket)
+            return shown
+
+        return asyncio.run(run())
+
+    @property
+    def gpus(self) -> dict[str, Any]:
+        """What the button shows."""
+        return dict(ask(self, "GET", f"portal/api/kernels/{self.kernel}/gpus"))
+
+    def has(self, n_gpus: int) -> None:
+        """Wait until the kernel has so many."""
+        eventually(lambda: self.gpus["gpus"] == n_gpus and not self.gpus["is_waiting"], 60)
+
+
+def kernel_jobs() -> list[str]:
+    done = subprocess.run(
+        ["squeue", "-h", f"--user={USER}", "--format=%j %A"],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    return [line for line in done.stdout.splitlines() if line.startswith("kernel-of-")]
+
+
+@pytest.fixture
+def session() -> Iterator[Session]:
+    one = Session()
+    yield one
+    one.client.stop(one.token)
+
+
+def test_a_kernel_gets_gpus_by_a_cell_and_gives_them_back(session: Session) -> None:
+    assert not session.run(WHERE).startswith("kernel-of-")
+    began_s = time.monotonic()
+    assert "starts anew with 1 GPU" in session.run("%gpu 1 --hours 0.5")
+    session.has(1)
+    name, n_gpus = session.run(WHERE).split()
+    print(f"first answer with a GPU after {time.monotonic() - began_s:.1f} s")
+    assert (name[:10], n_gpus) == ("kernel-of-", "1")
+    assert session.gpus["words"].startswith("1 GPU, 2")
+
+    assert session.run("held = 1; print(held)") == "1\n"
+    ask(session, "POST", f"api/kernels/{session.kernel}/restart")
+    assert "not defined" in session.run("held")
+    assert session.run(WHERE).split() == [name, "1"]
+    assert len(kernel_jobs()) == 1
+
+    assert "starts anew in the session" in session.run("%gpu 0")
+    session.has(0)
+    assert not session.run(WHERE).startswith("kernel-of-")
+    eventually(lambda: not kernel_jobs(), timeout_s=30)
+    assert not list(FOLDER.iterdir())
+
+    assert "starts anew with 2 GPUs" in session.run("%gpu 2")
+    session.has(2)
+    assert session.run(WHERE).split()[1] == "2"
+
+
+def test_a_cell_in_a_job_is_interrupted(session: Session) -> None:
+    session.run("%gpu 1")
+    session.has(1)
+
+    async def interrupt() -> str:
+        socket = await connect(session, session.kernel)
+        running = asyncio.create_task(run_over(socket, "import time; time.sleep(80)"))
+        await asyncio.sleep(0)
+        await asyncio.to_thread(
+            eventually,
+            lambda: (
+                ask(session, "GET", f"api/kernels/{session.kernel}")["execution_state"] == "busy"
+            ),
+            30,
+        )
+        url = f"{session.host}/user/{USER}/api/kernels/{session.kernel}/interrupt"
+        await asyncio.to_thread(session.http.post, url, timeout=30)
+        await asyncio.wait_for(running, 20)
+        await close_websocket(socket)
+        return "interrupted"
+
+    assert asyncio.run(interrupt()) == "interrupted"
+    assert session.run("1 + 1") == "2"
+
+
+def test_a_cancelled_job_brings_the_kernel_home_with_words(session: Session) -> None:
+    session.run("%gpu 1")
+    session.has(1)
+    subprocess.run(["scancel", kernel_jobs()[0].split()[1]], check=True, timeout=30)
+
+    session.has(0)
+    assert "runs in the session again" in session.gpus["reason"]
+    notices = ask(session, "GET", "portal/api/session")["notices"]
+    assert any("are gone" in notice for notice in notices)
+    assert not session.run(WHERE).startswith("kernel-of-")
+
+
+def test_the_end_of_a_session_ends_the_jobs_of_its_kernels(session: Session) -> None:
+    session.run("%gpu 1")
+    session.has(1)
+    assert kernel_jobs()
+
+    session.client.stop(session.token)
+    eventually(lambda: not kernel_jobs(), timeout_s=30)
+
+
+def test_a_type_that_no_node_has_is_refused(session: Session) -> None:
+    assert "You asked for 1 h999 GPU" in session.run("%gpu h999:1")
+    assert not kernel_jobs()
+
+
+def test_keys_and_outputs_are_for_the_user_alone(session: Session) -> None:
+    session.run("%gpu 1")
+    session.has(1)
+    (folder,) = FOLDER.iterdir()
+    files = {path.name: path.stat().st_mode & 0o777 for path in folder.iterdir()}
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert files["kernel.json"] == files["order.json"] == 0o600
+
+    info = json.loads((folder / "kernel.json").read_text())
+    order = json.loads((folder / "order.json").read_text())
+    assert not [name for name in order["environ"] if name.startswith("JUPYTERHUB_")]
+    assert len(info["curve_secretkey"]) == 40

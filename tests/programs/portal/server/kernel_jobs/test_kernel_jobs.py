@@ -1,0 +1,290 @@
+"""A real kernel moves to a job and back, with a queue that runs jobs on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import zmq
+from jupyter_client.kernelspec import KernelSpecManager
+from jupyter_server.services.kernels.kernelmanager import AsyncMappingKernelManager
+from traitlets.config import Config
+
+from dsportal.slurm.states import Phase
+from portal.server.base.kernel_listener import KernelListener
+from portal.server.base.private_dir import make_private_dir
+from portal.server.kernel_jobs.cells import Cells
+from portal.server.kernel_jobs.kernel_jobs import KernelJobs
+from portal.server.kernel_jobs.slurm import JobRequest, JobStatus, KernelSlurm
+from portal.settings.session_tables import read_settings
+from spawner.slurm.catalog import Catalog
+from tests.support.checkout import CHECKOUT
+from tests.support.eventually import eventually_async
+from tests.unit.spawner.options.test_job_options import node, partition
+
+START = CHECKOUT / "portal/dsportal/dsportal/start/kernel.py"
+WHERE = "import os; print(os.environ.get('SLURM_JOB_ID', 'here'))"
+
+
+class LocalQueue(KernelSlurm):
+    """Starts each job at once, on this machine."""
+
+    def __init__(self) -> None:
+        self.jobs: dict[int, subprocess.Popen[bytes]] = {}
+        self.requests: list[JobRequest] = []
+        self.waits = False
+        self.end = "It reached its time limit."
+
+    async def read_catalog(self) -> Catalog:
+        here = replace(node("node02", {"v100": 2}), address="127.0.0.1")
+        return Catalog(partitions={"gpu": partition("gpu", here, is_default=True)})
+
+    async def submit(self, request: JobRequest) -> int:
+        self.requests.append(request)
+        job_id = 100 + len(self.requests)
+        with (request.folder / "job.log").open("wb") as log:
+            self.jobs[job_id] = subprocess.Popen(  # noqa: ASYNC220 - it returns at once
+                request.command,
+                env={**os.environ, "SLURM_JOB_ID": str(job_id)},
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        return job_id
+
+    async def status(self, job_id: int, *, n_gpus: int) -> JobStatus:
+        if self.waits:
+            return JobStatus(phase=Phase.WAITING, words="No node has them free.")
+        if self.jobs[job_id].poll() is not None:
+            return JobStatus(phase=Phase.OVER, words=self.end)
+        return JobStatus(phase=Phase.RUNNING, node="node02", left_s=7200)
+
+    async def end_kernel(self, job_id: int) -> None:
+        self.jobs[job_id].send_signal(signal.SIGUSR2)
+
+    async def cancel(self, job_id: int) -> None:
+        self.jobs[job_id].terminate()
+
+
+class Session:
+    """The kernels of a notebook server, and one of them."""
+
+    def __init__(self, folder: Path) -> None:
+        spec = folder / "kernels/own"
+        spec.mkdir(parents=True)
+        argv = [sys.executable, str(START), "-f", "{connection_file}"]
+        text = {"argv": argv, "display_name": "Own", "language": "python", "env": {}}
+        (spec / "kernel.json").write_text(json.dumps(text))
+        # A path of pytest's is too long for a socket.
+        self.sockets = make_private_dir({})
+        specs = KernelSpecManager(kernel_dirs=[str(folder / "kernels")])
+        self.kernels = AsyncMappingKernelManager(
+            kernel_spec_manager=specs,
+            connection_dir=str(self.sockets),
+            root_dir=str(folder),
+            config=Config({"KernelManager": {"transport": "ipc"}}),
+        )
+        self.queue = LocalQueue()
+
+        async def list_sessions() -> list[Any]:
+            return []
+
+        server = SimpleNamespace(
+            kernel_manager=self.kernels,
+            session_manager=SimpleNamespace(list_sessions=list_sessions),
+        )
+        settings = read_settings({})
+        log = self.kernels.log
+        self.jobs = KernelJobs(server, settings, self.queue)
+        listener = KernelListener(log)
+        listener.watch(self.kernels)
+        Cells(self.kernels, self.jobs, settings.kernel_jobs).listen(listener)
+
+    async def until(self, check: Callable[[], bool]) -> None:
+        """Wait for what a check sees."""
+
+        async def look() -> bool:
+            return check()
+
+        await eventually_async(look, timeout_s=40)
+
+    async def run(self, code: str) -> str:
+        """Run a cell and return what it shows."""
+        client = self.kernels.get_kernel(self.id).client()
+        client.start_channels()
+        shown: list[str] = []
+
+        def take(message: dict[str, Any]) -> None:
+            content = message["content"]
+            shown.append(content.get("text") or content.get("data", {}).get("text/plain", ""))
+            shown.append(" ".join(content.get("traceback", [])))
+
+        try:
+            await client.wait_for_ready(timeout=60)
+            await asyncio.wait_for(client._async_execute_interactive(code, output_hook=take), 60)
+        finally:
+            client.stop_channels()
+        return "".join(shown)
+
+
+@asynccontextmanager
+async def session(folder: Path) -> AsyncIterator[Session]:
+    one = Session(folder)
+    one.id = await one.kernels.start_kernel(kernel_name="own")
+    try:
+        yield one
+    finally:
+        await one.jobs.stop()
+        await one.kernels.shutdown_all()
+        for job in one.queue.jobs.values():
+            job.terminate()
+            job.wait()
+        shutil.rmtree(one.sockets)
+
+
+@pytest.fixture
+def within(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    (tmp_path / "home").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("SLURM_JOB_ID", "77")
+
+    def run(test: Callable[[Session], Awaitable[None]]) -> None:
+        async def main() -> None:
+            async with session(tmp_path) as one:
+                await test(one)
+
+        asyncio.run(main())
+
+    return run
+
+
+def test_a_kernel_moves_to_a_job_by_a_cell_and_comes_back(within: Any) -> None:
+    async def moves(one: Session) -> None:
+        assert await one.run(WHERE) == "77\n"
+        assert "starts anew with 2 v100 GPUs" in await one.run("%gpu v100:2 --hours 3")
+        await one.until(lambda: one.jobs.describe(one.id)["gpus"] == 2)
+
+        assert await one.run(WHERE) == "101\n"
+        assert "2 v100 GPUs, 1 h 59 min left" in await one.run("%gpu")
+        (request,) = one.queue.requests
+        assert (request.walltime_s, request.resources.n_cores) == (3 * 3600, 16)
+
+        assert "starts anew in the session" in await one.run("%gpu 0")
+        await one.until(lambda: one.jobs.describe(one.id)["gpus"] == 0)
+        assert await one.run(WHERE) == "77\n"
+        assert one.queue.jobs[101].wait(20) == 0
+        assert not request.folder.exists()
+
+        assert "starts anew with 1 GPU" in await one.run("%gpu 1")
+        await one.until(lambda: one.jobs.describe(one.id)["gpus"] == 1)
+        assert await one.run(WHERE) == "102\n"
+
+        # From one job to another.
+        await one.run("%gpu 2")
+        await one.until(lambda: one.jobs.describe(one.id)["gpus"] == 2)
+        assert await one.run(WHERE) == "103\n"
+        assert one.queue.jobs[102].wait(20) == 0
+
+    within(moves)
+
+
+def test_a_kernel_in_a_job_is_interrupted_and_restarted_in_the_same_job(within: Any) -> None:
+    async def moves(one: Session) -> None:
+        await one.run("%gpu 1")
+        await one.until(lambda: one.jobs.describe(one.id)["gpus"] == 1)
+        running = asyncio.create_task(one.run("import time; print('on'); time.sleep(50)"))
+        kernel = one.kernels.get_kernel(one.id)
+        await one.until(lambda: kernel.execution_state == "busy")
+        await one.kernels.interrupt_kernel(one.id)
+        assert "KeyboardInterrupt" in await running
+
+        await one.run("held = 1")
+        await one.kernels.restart_kernel(one.id)
+        assert "NameError" in await one.run("held")
+        assert await one.run(WHERE) == "101\n"
+        assert len(one.queue.requests) == 1
+
+        # As a crash in compiled code.
+        await one.run("import os, signal; pid = os.getpid()")
+        await asyncio.wait(
+            [asyncio.create_task(one.run("os.kill(pid, signal.SIGSEGV)"))], timeout=1
+        )
+        await eventually_async(lambda: _answers(one), timeout_s=40)
+        assert len(one.queue.requests) == 1
+
+    within(moves)
+
+
+async def _answers(one: Session) -> bool:
+    return await asyncio.wait_for(one.run(WHERE), 10) == "101\n"
+
+
+def test_a_kernel_whose_job_has_ended_goes_on_in_the_session_and_says_why(within: Any) -> None:
+    async def moves(one: Session) -> None:
+        await one.run("%gpu 1")
+        await one.until(lambda: one.jobs.describe(one.id)["gpus"] == 1)
+        one.queue.jobs[101].terminate()
+        await one.until(lambda: bool(one.jobs.notices()))
+
+        assert "It reached its time limit." in one.jobs.notices()[0]
+        assert await one.run(WHERE) == "77\n"
+
+    within(moves)
+
+
+def test_while_the_job_waits_the_cell_says_why_and_an_interrupt_cancels_it(within: Any) -> None:
+    async def moves(one: Session) -> None:
+        one.queue.waits = True
+        waiting = asyncio.create_task(one.run("%gpu 1"))
+        await one.until(lambda: one.jobs.describe(one.id)["reason"] == "No node has them free.")
+        await one.kernels.interrupt_kernel(one.id)
+
+        assert "The request is cancelled." in await waiting
+        one.queue.jobs[101].wait(20)
+        assert await one.run(WHERE) == "77\n"
+
+    within(moves)
+
+
+def test_a_neighbour_without_the_key_reads_nothing_that_a_kernel_prints(within: Any) -> None:
+    async def moves(one: Session) -> None:
+        await one.run("%gpu 1")
+        await one.until(lambda: one.jobs.describe(one.id)["gpus"] == 1)
+        (request,) = one.queue.requests
+        file = request.folder / "kernel.json"
+        info = json.loads(file.read_text())
+        with zmq.Context() as context, context.socket(zmq.SUB) as plain:
+            plain.linger = 0
+            plain.subscribe(b"")
+            plain.connect(f"tcp://127.0.0.1:{info['iopub_port']}")
+            for _ in range(5):
+                await one.run("print('secret')")
+                assert plain.poll(200) == 0
+        assert (file.stat().st_mode & 0o777, request.folder.stat().st_mode & 0o777) == (
+            0o600,
+            0o700,
+        )
+
+    within(moves)
+
+
+def test_a_number_that_no_node_has_is_refused_in_words(within: Any) -> None:
+    async def asks(one: Session) -> None:
+        shown = await one.run("%gpu 9")
+        assert "the largest node of Slurm's default partition has 2" in shown
+        assert "is not a number of GPUs" in await one.run("%gpu many")
+        assert "%gpu v100:2 --hours 3" in await one.run("%gpu 1 2 3")
+
+    within(asks)

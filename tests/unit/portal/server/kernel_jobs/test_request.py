@@ -1,0 +1,71 @@
+"""What users may ask for a kernel."""
+
+from __future__ import annotations
+
+import pytest
+
+from dsportal.slurm.errors import OptionsError
+from portal.server.kernel_jobs.request import check_request, parse_request
+from portal.settings.kernel_jobs import KernelJobSettings
+from spawner.settings.resources import ResourceSettings
+from spawner.slurm.catalog import Catalog
+from tests.unit.spawner.options.test_job_options import node, partition
+
+SETTINGS = KernelJobSettings(hours=2, max_hours=8)
+CATALOG = Catalog(
+    partitions={"gpu": partition("gpu", node("n1", {"v100": 4, "a100": 2}), is_default=True)}
+)
+
+
+@pytest.mark.parametrize(
+    ("gpus", "hours", "asked"),
+    [
+        (2, None, (2, "", 7200)),
+        ("2", "", (2, "", 7200)),
+        ("v100:2", "3", (2, "v100", 10800)),
+        ("0", 0.5, (0, "", 1800)),
+    ],
+)
+def test_a_number_or_a_type_with_a_number_is_a_request(
+    gpus: object, hours: object, asked: tuple[int, str, int]
+) -> None:
+    request = parse_request(gpus, hours, SETTINGS)
+
+    assert (request.n_gpus, request.gpu_type, request.walltime_s) == asked
+
+
+@pytest.mark.parametrize(
+    "gpus", ["", "many", "-1", "1.5", "a,b:1", "--uid=0:1", "²", None, True, [2]], ids=repr
+)
+def test_what_is_no_number_of_gpus_is_refused_with_an_example(gpus: object) -> None:
+    with pytest.raises(OptionsError, match="%gpu v100:2"):
+        parse_request(gpus, None, SETTINGS)
+
+
+@pytest.mark.parametrize("hours", ["nan", "-1", "0", "soon", True], ids=repr)
+def test_what_is_no_length_is_refused(hours: object) -> None:
+    with pytest.raises(OptionsError, match="not a length"):
+        parse_request(1, hours, SETTINGS)
+
+
+def test_more_hours_than_the_site_gives_are_refused_with_the_limit() -> None:
+    with pytest.raises(OptionsError, match="at most 8 hours"):
+        parse_request(1, "9", SETTINGS)
+
+
+def test_more_gpus_than_a_node_has_are_refused_with_what_there_is() -> None:
+    shape = ResourceSettings().per_gpu
+
+    with pytest.raises(
+        OptionsError, match=r"the partition gpu has 2\. It has the types a100, v100"
+    ):
+        check_request(parse_request("a100:3", None, SETTINGS), CATALOG, shape, "gpu")
+
+
+def test_each_gpu_comes_with_what_the_smallest_node_has_for_it() -> None:
+    shape = check_request(
+        parse_request(2, None, SETTINGS), CATALOG, ResourceSettings().per_gpu, "gpu"
+    )
+
+    # 40 cores for six GPUs.
+    assert shape.cores_per_gpu == 6
