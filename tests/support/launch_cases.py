@@ -341,6 +341,20 @@ def case_notebook_failure():
     return {**found, "state": attach().state, "result": values, "ran": Path("ran").exists()}
 
 
+def case_notebook_stopped():
+    """A notebook that is stopped in its second cell."""
+    write_notebook("a = 1", "open('began', 'w')\nimport time\ntime.sleep(3600)")
+    started = run("train.ipynb", gpus=1, wait=False)
+    while not Path("began").exists():
+        time.sleep(0.1)
+    started.stop()
+    (result,) = Path().glob("train-*.json")
+    (executed,) = Path().glob("train-*.ipynb")
+    counts = [cell["execution_count"] for cell in json.loads(executed.read_text())["cells"]]
+    state = json.loads(result.read_text())["state"]
+    return {"states": [started.state, state], "first_count": counts[0]}
+
+
 def case_notebook_submitted():
     """The same from a terminal, or from JupyterLab's form."""
     write_notebook("lr = 0.1", "lr * 2")

@@ -18,7 +18,8 @@ CASES = (
     *("exit", "killed_while_saving"),
     *("long_lines", "unsendable_argument", "unsendable_result", "keyboard", "no_gpus", "uneven"),
     *("progress", "own_job_progress", "progress_alone"),
-    *("notebook", "notebook_failure", "notebook_submitted", "sweep", "sweep_interrupt"),
+    *("notebook", "notebook_failure", "notebook_stopped", "notebook_submitted"),
+    *("sweep", "sweep_interrupt"),
     *("script", "odd_script", "magic", "own_job", "own_job_crash", "own_job_interrupt", "detached"),
 )
 
@@ -316,6 +317,12 @@ def test_a_notebook_is_a_run_whose_steps_are_its_cells(session):
     assert value["steps"] == [4, 4]
     assert "[4/4] lr * 2\n" in value["log"]
     assert "2 GPUs on 1 node" in value["table"]
+
+
+def test_a_notebook_that_is_stopped_keeps_the_cells_that_have_run(session):
+    value = session.run_case("notebook_stopped").value
+
+    assert value == {"states": ["stopped", "stopped"], "first_count": 1}
 
 
 def test_a_notebook_submitted_by_the_command_is_the_same_job(session):

@@ -170,7 +170,7 @@ def test_the_name_of_a_script_need_not_be_utf_8(tmp_path, script, capsys):
 @pytest.fixture
 def notebook(script):
     path = script.with_suffix(".ipynb")
-    path.write_text('{"cells": []}')
+    path.write_text('{"cells": [], "metadata": {"kernelspec": {"name": "python3"}}}')
     return path
 
 
@@ -188,7 +188,11 @@ def test_a_notebook_runs_once_with_all_gpus_in_the_kernel_that_it_names(notebook
 @pytest.mark.parametrize(
     ("content", "words", "says"),
     [
-        ('{"cells": []}', ["-p", "lr"], "such as -p lr=0.1"),
+        (
+            '{"cells": [], "metadata": {"kernelspec": {"name": "python3"}}}',
+            ["-p", "lr"],
+            "such as -p lr=0.1",
+        ),
         ("no notebook", [], "is no notebook"),
     ],
 )

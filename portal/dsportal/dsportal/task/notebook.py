@@ -64,6 +64,14 @@ def find_notebook(text: str | Path) -> Path:
         raise LaunchError(
             f"{path} is no notebook of version 4. Open it in JupyterLab and save it again."
         )
+    try:
+        has_kernel = bool(content["metadata"]["kernelspec"]["name"])
+    except (KeyError, TypeError):
+        has_kernel = False
+    if not has_kernel:
+        raise LaunchError(
+            f"{path} names no kernel to run in. Open it in JupyterLab, choose a kernel and save it."
+        )
     if not os.access(path.parent, os.W_OK):
         raise LaunchError(
             f"The executed notebook stands beside {path}, and you cannot write into that folder. "

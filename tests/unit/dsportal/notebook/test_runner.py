@@ -110,7 +110,7 @@ def test_a_notebook_that_cannot_be_a_job_leaves_no_folder(
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("PORTAL_COMMANDS", raising=False)
     notebook = tmp_path / "train.ipynb"
-    notebook.write_text('{"cells": []}')
+    notebook.write_text('{"cells": [], "metadata": {"kernelspec": {"name": "python3"}}}')
 
     with pytest.raises(LaunchError, match=says):
         run(str(notebook), *words, gpus=1, **named)

@@ -85,3 +85,14 @@ def test_a_file_that_is_no_notebook_is_refused(tmp_path: Path, content: str) -> 
 def test_a_notebook_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(LaunchError, match=r"There is no notebook .*/x\.ipynb"):
         find_notebook(tmp_path / "x.ipynb")
+
+
+@pytest.mark.parametrize("metadata", ["{}", "[]", '{"kernelspec": {}}', '{"kernelspec": 3}'])
+def test_a_notebook_that_names_no_kernel_is_refused_before_the_queue(
+    tmp_path: Path, metadata: str
+) -> None:
+    path = tmp_path / "x.ipynb"
+    path.write_text(f'{{"cells": [], "metadata": {metadata}}}')
+
+    with pytest.raises(LaunchError, match="names no kernel to run in"):
+        find_notebook(path)
