@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 
+from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_core.paths import jupyter_data_dir
 
 from portal.environments.command import (
@@ -58,6 +59,17 @@ def offer_kernels(folder: Path, environ: Mapping[str, str], node: Node) -> str:
     folders = [shipped.parent, *places.values(), *environ.get(VARIABLE, "").split(os.pathsep)]
     # In the order of their first appearance.
     return os.pathsep.join(dict.fromkeys(filter(None, map(str, folders))))
+
+
+def language_of(notebook: Path) -> str:
+    """Return the language of a notebook's kernel, as its kernelspec has it.
+
+    Raises:
+        NoSuchKernel: If there is no such kernel here.
+    """
+    content = json.loads(notebook.read_text(encoding="utf-8"))
+    name = content["metadata"]["kernelspec"]["name"]
+    return str(KernelSpecManager().get_kernel_spec(name).language)
 
 
 def forget_kernel(environ: MutableMapping[str, str]) -> None:

@@ -30,7 +30,7 @@ from dsportal.task.notebook import Beside, files_beside
 from dsportal.task.plan import End, Failure, Plan
 from portal.batch.cells import CellProgress, count_cells, last_output
 from portal.batch.kernels import VARIABLE as JUPYTER_PATH
-from portal.batch.kernels import forget_kernel, offer_kernels
+from portal.batch.kernels import forget_kernel, language_of, offer_kernels
 from portal.environments.probe import probe_node
 from portal.server.base.inherited_environment import prepare_inherited
 from portal.server.base.private_dir import make_private_dir
@@ -133,6 +133,8 @@ def _execute(folder: RunFolder, plan: Plan, beside: Beside, private_dir: Path, l
             folder.notebook_copy,
             beside.executed,
             plan.parameters,
+            # What a program has written need not name the language.
+            language=language_of(folder.notebook_copy),
             progress_bar=False,
             stdout_file=log,
             stderr_file=log,

@@ -305,8 +305,7 @@ def write_notebook(*sources):
         for n, source in enumerate(sources)
     ]
     cells[0]["metadata"] = {"tags": ["parameters"]}
-    kernel = {"name": "python3", "display_name": "Python 3"}
-    metadata = {"kernelspec": {**kernel, "language": "python"}}
+    metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
     content = {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": cells}
     Path("train.ipynb").write_text(json.dumps(content))
 
