@@ -19,7 +19,7 @@ from portal.server.base.open_notebooks import notebook_of
 from portal.server.kernel_jobs.ability import why_not
 from portal.server.kernel_jobs.job import Progress
 from portal.server.kernel_jobs.move import Home, local_provisioner, move
-from portal.server.kernel_jobs.provisioner import SlurmProvisioner
+from portal.server.kernel_jobs.provisioner import SlurmProvisioner, make_folder
 from portal.server.kernel_jobs.request import GpuRequest, check_request
 from portal.server.kernel_jobs.slurm import JobRequest, KernelSlurm
 from portal.settings.session_tables import SessionTables
@@ -168,7 +168,7 @@ class KernelJobs:
         if reason := why_not(kernel.kernel_spec):
             raise KernelJobError(reason)
         job = SlurmProvisioner(kernel_id=kernel_id, kernel_spec=kernel.kernel_spec, parent=kernel)
-        job.slurm = self._slurm
+        job.slurm, job.folder = self._slurm, make_folder()
         try:
             await self._start_job(kernel_id, job, request, tell)
             ready(f"The kernel starts anew with {request.words}. {_LOST}")

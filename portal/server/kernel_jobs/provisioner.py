@@ -76,7 +76,6 @@ class SlurmProvisioner(KernelProvisionerBase):
         Raises:
             PortalError: If Slurm refuses the job, or the kernel does not start.
         """
-        self.folder = _make_folder()
         prepared = await super().pre_launch(env={**os.environ, **environ})
         named = {name: value for name, value in environ.items() if name == "JPY_SESSION_NAME"}
         Order(
@@ -156,12 +155,13 @@ class SlurmProvisioner(KernelProvisionerBase):
 
     async def cleanup(self, restart: bool = False) -> None:
         """End the job, unless its kernel is only restarted."""
-        if restart or self.job_id is None:
+        if restart:
             return
         job_id, self.job_id = self.job_id, None
-        # The job looks for it, and ends without it, also where Slurm does not answer now.
+        # The job looks for it, and ends without it: also where Slurm does not answer now, and one
+        # whose number is not known since its request was cancelled meanwhile.
         await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
-        if not self.is_over:
+        if job_id is not None and not self.is_over:
             with suppress(SlurmError):
                 await self.slurm.cancel(job_id)
 
@@ -242,7 +242,8 @@ class SlurmProvisioner(KernelProvisionerBase):
             client.stop_channels()
 
 
-def _make_folder() -> Path:
+def make_folder() -> Path:
+    """Make the folder of a job in the user's home, which the nodes share."""
     parent = Path.home() / FOLDER
     parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     # With mode 0700.

@@ -45,6 +45,7 @@ class LocalQueue(KernelSlurm):
         self.jobs: dict[int, subprocess.Popen[bytes]] = {}
         self.requests: list[JobRequest] = []
         self.waits = False
+        self.never_tells = False
         self.end = "It reached its time limit."
 
     async def read_catalog(self) -> Catalog:
@@ -62,6 +63,8 @@ class LocalQueue(KernelSlurm):
                 stderr=log,
                 start_new_session=True,
             )
+        if self.never_tells:
+            await asyncio.Event().wait()
         return job_id
 
     async def status(self, job_id: int, *, n_gpus: int) -> JobStatus:
@@ -184,7 +187,7 @@ def test_a_kernel_moves_to_a_job_by_a_cell_and_comes_back(within: Any) -> None:
         assert "starts anew in the session" in await one.run("%gpu 0")
         await one.until(lambda: one.jobs.describe(one.id)["gpus"] == 0)
         assert await one.run(WHERE) == "77\n"
-        assert one.queue.jobs[101].wait(20) == 0
+        assert await asyncio.to_thread(one.queue.jobs[101].wait, 20) == 0
         assert not request.folder.exists()
 
         assert "starts anew with 1 GPU" in await one.run("%gpu 1")
@@ -195,7 +198,7 @@ def test_a_kernel_moves_to_a_job_by_a_cell_and_comes_back(within: Any) -> None:
         await one.run("%gpu 2")
         await one.until(lambda: one.jobs.describe(one.id)["gpus"] == 2)
         assert await one.run(WHERE) == "103\n"
-        assert one.queue.jobs[102].wait(20) == 0
+        assert await asyncio.to_thread(one.queue.jobs[102].wait, 20) == 0
 
     within(moves)
 
@@ -252,8 +255,22 @@ def test_while_the_job_waits_the_cell_says_why_and_an_interrupt_cancels_it(withi
         await one.kernels.interrupt_kernel(one.id)
 
         assert "The request is cancelled." in await waiting
-        one.queue.jobs[101].wait(20)
+        await asyncio.to_thread(one.queue.jobs[101].wait, 20)
         assert await one.run(WHERE) == "77\n"
+
+    within(moves)
+
+
+def test_a_job_whose_request_was_cancelled_before_its_number_was_known_ends(within: Any) -> None:
+    async def moves(one: Session) -> None:
+        one.queue.never_tells = True
+        waiting = asyncio.create_task(one.run("%gpu 1"))
+        await one.until(lambda: bool(one.queue.jobs))
+        await one.kernels.interrupt_kernel(one.id)
+
+        assert "The request is cancelled." in await waiting
+        # Without it the job ends.
+        await one.until(lambda: not one.queue.requests[0].folder.exists())
 
     within(moves)
 
