@@ -250,6 +250,7 @@ def _apply_spawner(c: Any, settings: Settings) -> None:
         spawner.certificates_dir = str(hub.certificates_dir)
     spawner.forecast_path = str(hub.state_dir / "forecasts.json")
     spawner.server_argv = [settings.environments.server_program]
+    spawner.pages = settings.pages
     spawner.options_form = make_options_form(
         simulated_gpus=settings.site.simulated_gpus, wait_s=settings.forecast.wait_s
     )

@@ -140,6 +140,8 @@ class SessionMixin(OptionsMixin):
         environment.pop("JPY_API_TOKEN", None)
         resources = plain_table(read_traits(self, ResourceSettings))
         environment[VARIABLE] = json.dumps({"resources": resources, **self.session_settings})
+        if page := self.pages.get(self._request.options.name("opens") or ""):
+            environment["JUPYTERHUB_DEFAULT_URL"] = page
         if self.certificates_dir:
             environment[AUTHORITY_VARIABLE] = read_authority(Path(self.certificates_dir))
         # The launcher refuses a value that is not a text.

@@ -18,7 +18,7 @@ class Option:
         called: In sentences.
         listed_in: The spawner's trait, and key of [choices], that lists the names which users may
             give; empty for an option with rules of its own.
-        flag: Long option of sbatch for a plain option, without dashes.
+        flag: Long option of sbatch for a plain option, without dashes; empty if Slurm has none.
         left_out: On the form, what it means to give no name.
         is_advanced: Whether the form collapses it.
     """
@@ -45,6 +45,13 @@ OPTIONS: dict[str, Option] = {
         listed_in="reservations",
         flag="reservation",
         left_out="none",
+    ),
+    "opens": Option(
+        label="Opens",
+        called="page",
+        listed_in="pages",
+        left_out="JupyterLab",
+        is_advanced=False,
     ),
     "rescue": Option(),
 }

@@ -154,6 +154,13 @@ class SiteTraits(HasTraits):
 
     default_url = Unicode("/lab", help="Page on which users land.").tag(config=True)
 
+    pages = Dict(
+        value_trait=Unicode(),
+        key_trait=Unicode(),
+        help="""Pages on which users may choose to land instead, by their names on the form, such as
+        {"Notebook": "/tree"}.""",
+    ).tag(config=True)
+
     env_keep = List(Unicode(), help="Variables of the hub's own environment that servers get.").tag(
         config=True
     )

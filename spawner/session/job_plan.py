@@ -32,7 +32,7 @@ def make_plan(spawner: Any, request: SessionRequest, *, job_name: str, comment: 
         names=tuple(
             (option.flag, name)
             for key, option in plain_options()
-            if (name := options.name(key) or getattr(spawner, f"req_{key}", ""))
+            if option.flag and (name := options.name(key) or getattr(spawner, f"req_{key}", ""))
         ),
         # A warning at the very start would warn of nothing.
         warning_s=spawner.slurm_warning_s if spawner.slurm_warning_s < request.walltime_s else 0,

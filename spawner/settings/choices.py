@@ -9,7 +9,7 @@ from spawner.slurm.names import is_name
 
 
 def check_slurm_names(names: tuple[str, ...]) -> str:
-    """Refuse names that cannot be Slurm accounts, QOS, reservations or GPU types."""
+    """Refuse names that cannot be options of a session: Slurm accounts, QOS, GPU types, pages."""
     wrong = [name for name in names if not is_name(name)]
     return f"{wrong[0]!r} is not one name: no comma, no dash in front." if wrong else ""
 
@@ -47,6 +47,13 @@ class ChoiceSettings:
         "Slurm reservations that users may name. Empty: none.",
         default=(),
         check=check_slurm_names,
+    )
+    opens: tuple[str, ...] = setting(
+        'Pages on which users may choose to land in place of JupyterLab: "Notebook", "Terminal",'
+        ' "VS Code", and titles of web tools. Empty: no choice.',
+        default=("Notebook", "Terminal"),
+        check=check_slurm_names,
+        trait=None,
     )
     sessions_per_user: int = setting(
         "Most sessions of one user at a time. If 2 or more, the home page lets users add named"

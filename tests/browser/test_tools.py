@@ -95,8 +95,13 @@ def test_the_launcher_shows_templates_by_goal_and_the_tools(page: Page) -> None:
     open_lab(page)
 
     launcher = page.locator(".jp-Launcher").last
-    cards = launcher.locator(".jp-LauncherCard[data-category=Templates]")
-    expect(cards.first).to_have_text(re.compile("First steps\\s*Start here"), timeout=TIMEOUT_MS)
+    cards = launcher.locator(".jp-LauncherCard[data-category^=Templates]")
+    expect(cards.first).to_have_text(re.compile("Start here"), timeout=TIMEOUT_MS)
+    headings = launcher.locator(".jp-Launcher-sectionTitle").all_inner_texts()
+    goals = [text for text in headings if text.startswith("Templates: ")]
+    assert goals[0] == "Templates: First steps"
+    assert len(goals) == len(set(goals)) > 1
+    assert headings.index("Tools") < headings.index(goals[0])
     card = cards.filter(has_text="Handwritten digits with Keras")
     expect(card).to_have_attribute("title", re.compile(r"Last tested on \d{4}-\d{2}-\d{2}"))
     expect(launcher).to_contain_text("Slurm Jobs")

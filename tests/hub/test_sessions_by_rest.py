@@ -47,7 +47,7 @@ def wait_until_ready(client: PortalClient, token: str) -> None:
 def test_a_session_is_one_slurm_job_with_8_cores_and_48_gb_a_gpu(
     grace: PortalClient, token: str, no_session: None
 ) -> None:
-    job = start(grace, token, {})
+    job = start(grace, token, {"opens": "Notebook"})
 
     assert job.user == USER
     assert job.n_cpus == 8
@@ -55,6 +55,7 @@ def test_a_session_is_one_slurm_job_with_8_cores_and_48_gb_a_gpu(
     assert job.walltime == "8:00:00"
     assert ":1" in job.gres
     wait_until_ready(grace, token)
+    assert grace.http.get(f"{ADDRESS}/user/{USER}/", timeout=30).url.endswith("/tree")
 
 
 def test_stopping_a_session_frees_its_gpus_within_five_seconds(

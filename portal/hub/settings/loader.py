@@ -11,6 +11,7 @@ import tomllib
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from portal.hub.settings.culler import CullerSettings
 from portal.hub.settings.hub import HubSettings
@@ -40,6 +41,8 @@ from spawner.settings.traits import trait_values
 from spawner.slurm.names import is_name
 
 DEFAULT_SETTINGS_PATH = Path("/etc/data-scientist-portal/portal.toml")
+NOTEBOOK, TERMINAL, VSCODE = "Notebook", "Terminal", "VS Code"
+_NOTEBOOK_PAGE = "/tree"
 TOOL_NAME = re.compile(r"[a-z][a-z0-9-]{0,30}", re.ASCII)
 
 
@@ -83,6 +86,16 @@ class Settings(SessionTables, HubTables):
             if issubclass(cls, WITH_TRAITS):
                 values |= trait_values(getattr(self, name))
         return values
+
+    @property
+    def pages(self) -> dict[str, str]:
+        """The pages of a session on which users may choose to land, by name."""
+        # JupyterLab opens the others itself, see labextension_src/src/lab/opens.ts.
+        return {
+            name: _NOTEBOOK_PAGE if name == NOTEBOOK else f"/lab?{urlencode({'opens': name})}"
+            for name in self.choices.opens
+            if name != TERMINAL or self.terminals.enabled
+        }
 
     @property
     def site_storage(self) -> tuple[SiteStorage, ...]:
@@ -171,7 +184,19 @@ def parse_settings(tables: dict[str, Any], path: Path) -> Settings:
         **read,
     )
     _refuse_partitions(settings, path)
+    _refuse_pages(settings, path)
     return settings
+
+
+def _refuse_pages(settings: Settings, path: Path) -> None:
+    known = {NOTEBOOK, TERMINAL, *([VSCODE] if settings.vscode.enabled else [])}
+    known |= {tool.title or name for name, tool in settings.tools.items()}
+    for page in settings.choices.opens:
+        if page not in known:
+            raise SettingsError(
+                f"opens in [choices] of {path} names {page!r}, which sessions do not have."
+                f"{closest(page, known)} They have: {', '.join(sorted(known))}."
+            )
 
 
 def _refuse_partitions(settings: Settings, path: Path) -> None:

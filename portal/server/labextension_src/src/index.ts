@@ -19,6 +19,7 @@ import { narrowPlugin } from './lab/narrow';
 import { newMenuPlugin } from './lab/newmenu';
 import { notebookJobsPlugin } from './notebook_jobs/notebookjobs';
 import { noticesPlugin } from './session/notices';
+import { opensPlugin } from './lab/opens';
 import { previewPlugin } from './files/preview';
 import { resavePlugin } from './files/resave';
 import { runningPlugin } from './viewers/running';
@@ -42,6 +43,7 @@ export default [
   mlflowPlugin,
   narrowPlugin,
   newMenuPlugin,
+  opensPlugin,
   runningPlugin,
   brandPlugin,
   controlPanelPlugin,

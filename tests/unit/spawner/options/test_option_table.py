@@ -83,3 +83,17 @@ def test_a_sites_default_is_asked_for_if_the_user_names_none(site: Site) -> None
     site.req_wckey = "speech"
 
     assert "--wckey=speech" in build_job(plan(site, "")).argv
+
+
+def test_the_page_on_which_a_session_opens_is_none_of_slurms() -> None:
+    site = Site(node_line("node01"), pages={"Notebook": "/tree"})
+    site.user_options = {"opens": "Notebook"}
+    catalog = asyncio.run(site.read_catalog())
+
+    request = Offer(traits=site).check({"opens": "Notebook"}, catalog)
+    job = build_job(make_plan(site, request, job_name="dsportal-0", comment="c"))
+
+    assert show(site).marked("opens") == ["Notebook"]
+    assert not any("Notebook" in word for word in job.argv)
+    with pytest.raises(OptionsError, match="not available to you"):
+        Offer(traits=site).check({"opens": "RStudio"}, catalog)

@@ -15,40 +15,38 @@ import { addStyle } from '../base/style';
 const OPEN_TEMPLATE = 'data-scientist-portal:open-template';
 const RESTORE_TEMPLATE = 'data-scientist-portal:restore-template';
 const FOLDER = 'templates/';
+/** Each goal of the templates is a section of the launcher, whose name begins with this. */
 const CATEGORY = 'Templates';
 /** After JupyterLab's notebooks, which are 0, and before its consoles, 20. */
 const CATEGORY_RANK = 10;
+/** Keeps the sections in the order of the goals, however many there are. */
+const RANK_STEP = 0.001;
 /** Without a card where no kernel runs their templates: nobody starts with them today. */
 const RETIRED = ['MXNet'];
 
 const STYLE = `
-.jp-LauncherCard[data-category='${CATEGORY}'] {
+.jp-LauncherCard[data-category^='${CATEGORY}'] {
   flex-direction: row;
   align-items: center;
   width: 19em;
   min-height: 4.2em;
 }
-.jp-LauncherCard[data-category='${CATEGORY}'] .jp-LauncherCard-icon {
+.jp-LauncherCard[data-category^='${CATEGORY}'] .jp-LauncherCard-icon {
   flex: none;
   width: 4.2em;
   height: 4.2em;
 }
-.jp-LauncherCard[data-category='${CATEGORY}'] .jp-LauncherCard-icon svg {
+.jp-LauncherCard[data-category^='${CATEGORY}'] .jp-LauncherCard-icon svg {
   width: 2.4em;
   height: 2.4em;
 }
-.jp-LauncherCard[data-category='${CATEGORY}'] .jp-LauncherCard-label {
+.jp-LauncherCard[data-category^='${CATEGORY}'] .jp-LauncherCard-label {
   padding: 6px 8px 6px 0;
 }
-.jp-LauncherCard[data-category='${CATEGORY}'] .jp-LauncherCard-label p {
+.jp-LauncherCard[data-category^='${CATEGORY}'] .jp-LauncherCard-label p {
   line-height: 1.3;
   margin: 0;
   text-align: left;
-  white-space: pre-line;
-}
-.jp-LauncherCard[data-category='${CATEGORY}'] .jp-LauncherCard-label p::first-line {
-  color: var(--jp-ui-font-color2);
-  font-size: 0.9em;
 }
 .jp-LauncherCard:has([data-icon$='${LACKING}']) {
   box-shadow: none;
@@ -184,6 +182,7 @@ export const templatesPlugin: JupyterFrontEndPlugin<void> = {
 
     void askPortal<IListing>(settings, 'templates').then(
       ({ templates, beside, problems }) => {
+        const goals = templates.map(({ goal }) => goal);
         templates.forEach((template, rank) => {
           const { name, title, goal, framework, kernel, advice } = template;
           const args = {
@@ -195,15 +194,15 @@ export const templatesPlugin: JupyterFrontEndPlugin<void> = {
             kernel,
             advice
           };
-          const item = { command: OPEN_TEMPLATE, category: CATEGORY, rank };
+          const item = { command: OPEN_TEMPLATE, args, rank };
           if (kernel || !RETIRED.includes(framework)) {
             launcher?.add({
               ...item,
-              args: { ...args, label: goal ? `${goal}\n${title}` : title },
-              categoryRank: CATEGORY_RANK
+              category: goal ? `${CATEGORY}: ${goal}` : CATEGORY,
+              categoryRank: CATEGORY_RANK + RANK_STEP * goals.indexOf(goal)
             });
           }
-          palette?.addItem({ ...item, args });
+          palette?.addItem({ ...item, category: CATEGORY });
         });
         beside.forEach(path =>
           Notification.info(`${path} is the new release of a template that you edited.`, {

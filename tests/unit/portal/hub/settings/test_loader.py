@@ -64,6 +64,7 @@ def test_half_an_hour_and_half_a_gib_are_whole_seconds_and_mib(
         pytest.param("hub", "zzz = 1", ["'zzz'", "Valid keys: address, api_port"], id="no such"),
         pytest.param("hub", "allow_all = true", ["belongs in [login]"], id="key of another table"),
         pytest.param("partitions.jupyter", "x = 1", ["'x'", "cores_per_gpu"], id="partition"),
+        pytest.param("choices", "opens = ['VSCode']", ["'VSCode'", "'VS Code'"], id="no page"),
         pytest.param("groups.students", "max_gpu = 1", ["'max_gpu'", "max_gpus"], id="limit"),
         pytest.param(
             "users.ada", 'partitions = ["jupiter"]', ["'jupiter'", "'jupyter'"], id="not offered"
