@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from portal.hub.admin.api import operation_routes
@@ -37,6 +38,7 @@ from portal.hub.pages.base import (
     cookie_options,
     static_route,
 )
+from portal.hub.pages.class_page import class_route, classes_of
 from portal.hub.pages.cluster_handlers import cluster_routes
 from portal.hub.pages.failure_view import describe_ending, describe_failure
 from portal.hub.pages.help import help_routes
@@ -149,6 +151,7 @@ def _apply_pages(c: Any, settings: Settings) -> None:
             *(Announcement(text=text, level=Level.WARNING) for text in describe_suspensions(user)),
             *announced(),
         ),
+        "classes_of": lambda _user: partial(classes_of, settings.groups),
         "describe_home": lambda _user: home.describe,
         "moment": lambda _user: render_moment,
         "portal": PortalView.of(settings.site, settings.hub),
@@ -171,6 +174,7 @@ def _apply_pages(c: Any, settings: Settings) -> None:
         *help_routes(),
         visit_route(),
         *cluster_routes(notices_path=notices_path),
+        class_route(settings.groups),
         *administration_routes(notices_path=notices_path, idle_after_s=settings.culler.label_s),
         *operation_routes(notices_path=notices_path, drain_path=drain.path),
         *people_routes(notices_path=notices_path, drain_path=drain.path),

@@ -59,6 +59,9 @@ sessions_per_user = 2
 enabled = true
 
 [partitions.jupyter]
+
+[groups.course]
+teachers = ["linus"]
 """
 
 LDAP_LOGIN = """\
@@ -69,7 +72,7 @@ allow_all = true
 """
 
 JUPYTERHUB_CONFIG = """
-import pwd
+import grp, pwd
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -85,6 +88,8 @@ def getpwnam(name):
     return SimpleNamespace(pw_name=name, pw_uid=20001, pw_gid=20001)
 
 pwd.getpwnam = getpwnam
+getgrgid = grp.getgrgid
+grp.getgrgid = lambda gid: SimpleNamespace(gr_name="course") if gid == 20001 else getgrgid(gid)
 
 c = get_config()
 options = load_settings(Path({settings!r}))

@@ -89,6 +89,8 @@ HUB: dict[str, Who] = {
     r"/hub/api/dsportal/users/([^/]+)/servers/([^/]+)/extend$": Who.OWNER,
     r"/hub/admin$": Who.ADMINISTRATORS,
     r"/hub/administration$": Who.ADMINISTRATORS,
+    # And the teachers of the class.
+    r"/hub/class/([^/]+)$": Who.ADMINISTRATORS,
     r"/hub/cluster/stop/([^/]+)(?:/([^/]+))?$": Who.ADMINISTRATORS,
     r"/hub/metrics$": Who.ADMINISTRATORS,
     r"/hub/api/metrics$": Who.ADMINISTRATORS,

@@ -12,6 +12,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, Template
 
 from dsportal.slurm.errors import PortalError
+from portal.hub.form.fixed import describe_fixed
 from portal.hub.form.rescue import Rescue
 from portal.hub.form.view import FormView, describe_form
 from portal.hub.formatting import format_clock
@@ -28,6 +29,8 @@ Clock = Callable[[], datetime]
 
 # Options sent with the request that is being answered.
 SENT_OPTIONS: ContextVar[Mapping[str, object] | None] = ContextVar("sent_options", default=None)
+# Whether the address leaves nothing to choose.
+IS_FIXED: ContextVar[bool] = ContextVar("is_fixed", default=False)
 
 
 def local_clock() -> datetime:
@@ -81,8 +84,12 @@ class _Form:
             return self._template.render(
                 problem=error.message, last_answer=self._describe_last_answer(), again_url=again_url
             )
+        fixed = None
+        if IS_FIXED.get() and view.offer.choices:
+            fixed = describe_fixed(view, wanted_options(spawner), simulated=self._simulated_gpus)
         return self._template.render(
             view=view,
+            fixed=fixed,
             simulated=self._simulated_gpus,
             again_url=again_url,
             choices_url=f"{hub_prefix}portal/choices/{spawner.user.escaped_name}",

@@ -15,7 +15,8 @@ from tornado.web import HTTPError, authenticated
 
 from dsportal.slurm.errors import PortalError
 from portal.hub.form.defaults import options_of_link
-from portal.hub.form.form import SENT_OPTIONS, local_clock
+from portal.hub.form.fixed import FIXED
+from portal.hub.form.form import IS_FIXED, SENT_OPTIONS, local_clock
 from portal.hub.form.view import describe_form
 from portal.hub.pages.failure_view import describe_failure
 from spawner.hub.patches.routes import replace_handlers
@@ -36,6 +37,7 @@ class FormHandler(SpawnHandler):
     def get(self, user_name: str | None = None, server_name: str = "") -> Awaitable[None]:
         """Show the form with the options of the address marked."""
         SENT_OPTIONS.set(options_of_link(_texts(self.request.query_arguments)))
+        IS_FIXED.set(self.get_query_argument(FIXED, "") == "1")
         self._forget_link()
         # The browser's back button asks again, and finds the page of a start that is on its way. A
         # hub of the site's own, which has this form, lacks the portal's headers.

@@ -41,6 +41,7 @@ class FormView:
         starts: Expected start of each choice, by GPUs.
         fields: Further fields that are always shown.
         advanced: Fields that are collapsed initially.
+        chosen: This choice, as a request spells it.
         link: Address of the form with this choice marked.
         as_of: A sentence if the numbers are old; else "".
         has_all_limits: Whether Slurm's accounting has said what the user may ask for.
@@ -50,6 +51,7 @@ class FormView:
     starts: Mapping[int, Start]
     fields: tuple[Field, ...]
     advanced: tuple[Field, ...]
+    chosen: Mapping[str, str]
     link: str
     as_of: str
     has_all_limits: bool
@@ -63,6 +65,13 @@ class FormView:
         """The choice of one GPU, or the first: it says what comes with each GPU."""
         choices = self.offer.choices
         return next((choice for choice in choices if choice.n_gpus == 1), choices[0])
+
+    @property
+    def chosen_gpus(self) -> Choice:
+        """The number of GPUs that is marked."""
+        choices = self.offer.choices
+        marked = (choice for choice in choices if choice.n_gpus == self.offer.chosen)
+        return next(marked, choices[0])
 
     @property
     def free(self) -> str:
@@ -146,6 +155,7 @@ async def describe_form(
         starts=_describe_starts(offer.choices, known, now),
         fields=fields,
         advanced=advanced_fields(limits, selected, reservations, now),
+        chosen=chosen,
         link=f"{spawner.hub.base_url}spawn?{urlencode(chosen)}",
         as_of=as_of,
         has_all_limits=has_all_limits,

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from portal.settings.validators import check_user_names
 from spawner.settings.choices import check_slurm_names
 from spawner.settings.schema import setting
 
 
 @dataclass(frozen=True, kw_only=True)
 class LimitSettings:
-    """Lower limits, for the members of a UNIX group or for a user.
-
-    If a user is in several groups, the most generous limit counts; a user's own replaces them.
-    """
+    """Lower limits of a user, in place of those of groups."""
 
     max_gpus: int = setting(
         "Most GPUs of one session. 0: no limit of its own.",
@@ -45,3 +43,18 @@ class LimitSettings:
         }
         # 0 and an empty list are "no limit of its own".
         return {name: limit for name, limit in own.items() if limit}
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupSettings(LimitSettings):
+    """Lower limits for the members of a UNIX group, and who teaches them.
+
+    If a user is in several groups, the most generous limit counts; a user's own replaces them.
+    """
+
+    teachers: tuple[str, ...] = setting(
+        "Users who see the sessions of the members: who runs, who waits and why.",
+        default=(),
+        example=("grace",),
+        check=check_user_names,
+    )

@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 
 from portal.hub.settings.culler import CullerSettings
 from portal.hub.settings.hub import HubSettings
-from portal.hub.settings.limits import LimitSettings
+from portal.hub.settings.limits import GroupSettings, LimitSettings
 from portal.hub.settings.login import LoginSettings
 from portal.hub.settings.partitions import PartitionSettings
 from portal.hub.settings.preflight import PreflightSettings
@@ -66,7 +66,7 @@ class Settings(SessionTables, HubTables):
     """All settings of portal.toml."""
 
     partitions: dict[str, PartitionSettings]
-    groups: dict[str, LimitSettings]
+    groups: dict[str, GroupSettings]
     users: dict[str, LimitSettings]
     named_storage: dict[str, NamedStorageSettings]
 
@@ -173,7 +173,7 @@ def parse_settings(tables: dict[str, Any], path: Path) -> Settings:
             is_name=is_name,
             rule="the name of a partition",
         ),
-        groups=read_named("groups", LimitSettings, tables.get("groups", {}), path),
+        groups=read_named("groups", GroupSettings, tables.get("groups", {}), path),
         users=read_named("users", LimitSettings, tables.get("users", {}), path),
         tools=read_named(
             *("tools", ToolSettings, tables.get("tools", {}), path),
@@ -207,7 +207,9 @@ def _refuse_partitions(settings: Settings, path: Path) -> None:
             f"{path} offers no partition. Add a line [partitions.NAME] for each partition of Slurm"
             " that users may choose."
         )
-    limits = {f"groups.{name}": limit for name, limit in settings.groups.items()}
+    limits: dict[str, LimitSettings] = {
+        f"groups.{name}": limit for name, limit in settings.groups.items()
+    }
     limits |= {f"users.{name}": limit for name, limit in settings.users.items()}
     for table, limit in limits.items():
         # One that is misspelt would leave the users of this limit without any.

@@ -10,7 +10,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from portal.hub.settings.limits import LimitSettings
+from portal.hub.settings.limits import GroupSettings, LimitSettings
 from portal.hub.settings.loader import TABLES
 from portal.hub.settings.partitions import PartitionSettings
 from portal.hub.settings.site_storage import NamedStorageSettings
@@ -22,7 +22,7 @@ from spawner.settings.traits import traits_of
 # Tables of which a site may have any number, under names of its own.
 NAMED_TABLES: dict[str, type] = {
     "partitions": PartitionSettings,
-    "groups": LimitSettings,
+    "groups": GroupSettings,
     "users": LimitSettings,
     "storage": NamedStorageSettings,
     "tools": ToolSettings,
@@ -61,7 +61,7 @@ def example_toml() -> str:
     partition = _example_table(f"partitions.{EXAMPLE_PARTITION}", PartitionSettings)
     offered = partition.replace(_doc(PartitionSettings), f"{_doc(PartitionSettings)} {_EACH}")
     optional = [
-        _optional_table("groups.students", LimitSettings),
+        _optional_table("groups.students", GroupSettings),
         _optional_table("users.ada", LimitSettings),
         _optional_table("storage.scratch", NamedStorageSettings),
         _optional_table("tools.netron", ToolSettings),
