@@ -48,6 +48,18 @@ def test_the_inference_notebook_runs_to_its_end_without_a_warning(int8):
     assert int8.standard_error == ""
 
 
+@pytest.fixture(scope="module")
+def serve(session):
+    return execute(session, "inference/serve.ipynb")
+
+
+def test_a_served_model_answers_whoever_has_the_key(serve):
+    assert serve.standard_error == ""
+    assert serve.figures["accuracy"] >= 0.93
+    assert "with a wrong key: 401" in serve.text
+    assert len(re.findall(r"^(.+?) +[\d,]+ images/s +[\d.]+ ms", serve.text, re.MULTILINE)) == 4
+
+
 def test_int8_answers_nearly_as_rightly_as_fp32(int8):
     assert int8.figures["accuracy"] >= 0.93
     assert abs(int8.figures["int8_accuracy_drop_percent"]) <= 1

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.cluster
 DISTRIBUTED = pytest.param("distributed", marks=pytest.mark.release)
 SEARCH = pytest.param("search", marks=pytest.mark.release)
 PROFILE = pytest.param("profile", marks=pytest.mark.release)
+COMPILE = pytest.param("compile_", marks=pytest.mark.release)
 FSDP = pytest.param("fsdp", marks=pytest.mark.release)
 MIXED_PRECISION = pytest.param("mixed_precision", marks=pytest.mark.release)
 
@@ -43,11 +44,18 @@ def profile(session):
 
 
 @pytest.fixture(scope="module")
+def compile_(session):
+    return execute(session, "pytorch/compile.ipynb")
+
+
+@pytest.fixture(scope="module")
 def mixed_precision(session):
     return execute(session, "pytorch/mixed_precision.ipynb")
 
 
-@pytest.mark.parametrize("name", ["digits", DISTRIBUTED, FSDP, MIXED_PRECISION, PROFILE, SEARCH])
+@pytest.mark.parametrize(
+    "name", ["digits", COMPILE, DISTRIBUTED, FSDP, MIXED_PRECISION, PROFILE, SEARCH]
+)
 def test_a_pytorch_notebook_runs_to_its_end_without_a_warning(request, name):
     assert request.getfixturevalue(name).standard_error == ""
 
@@ -125,6 +133,19 @@ def test_the_profile_names_the_parts_of_a_step_and_mending_them_keeps_the_losses
     assert "aten::" in profile.text
     assert difference is not None
     assert float(difference[1]) < 0.01
+
+
+@pytest.mark.release
+def test_compiling_keeps_the_losses_and_what_breaks_and_repeats_it_is_counted(compile_):
+    difference = re.search(r"^Largest difference of a loss: (\S+)$", compile_.text, re.MULTILINE)
+
+    assert re.search(r"^Compiled, a step is [\d.]+ times as fast\.$", compile_.text, re.MULTILINE)
+    assert difference is not None
+    assert float(difference[1]) < 0.01
+    assert "clipped_by_python: 1 graph breaks" in compile_.text
+    assert "clipped_by_torch: 0 graph breaks" in compile_.text
+    assert "compiled 2 times" in compile_.text
+    assert compile_.figures["accuracy"] >= 0.85
 
 
 @pytest.mark.release
