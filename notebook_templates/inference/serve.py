@@ -18,7 +18,7 @@
 # | | |
 # |---|---|
 # | **Data** | 10,000 digits of MNIST: 6,000 to train, 4,000 to ask with |
-# | **Time** | half a minute on 2 cores |
+# | **Time** | 45 seconds on 2 cores |
 # | **Devices** | the session's cores; ONNX Runtime on CUDA if it is available |
 #
 # For your own model, export it as ONNX and begin at *The server*.

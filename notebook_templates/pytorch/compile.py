@@ -19,7 +19,7 @@
 # | | |
 # |---|---|
 # | **Data** | 10,000 digits of MNIST |
-# | **Time** | one minute on 2 cores |
+# | **Time** | one and a half minutes on 2 cores |
 # | **Devices** | one GPU of the session; its cores if the GPUs are simulated |
 
 # %%
