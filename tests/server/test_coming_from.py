@@ -40,7 +40,7 @@ ADDRESSES = {
     "/user/NAME/proxy/absolute/8050/": "/user/ada/port/8050/",
     "/user/NAME/tree": "",
 }
-FAILURES = ("not found", "No module named", "Traceback", "UsageError", "ERROR")
+FAILURES = ("not found", "Traceback", "UsageError", "ERROR")
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ _KAGGLE = (
 )
 SENTENCES = {"google.colab": _COLAB, "kaggle_secrets": _KAGGLE}
 # Without any package of Google's, Python does not get as far as the second name.
-FIRST_NAMES = {"google": "No module named 'google'. If you look for google.colab: " + _COLAB}
+FIRST_NAMES = {"google": "No module named 'google'. " + _COLAB}
 
 
 class Finder:
