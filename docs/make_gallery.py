@@ -168,8 +168,7 @@ def _keep_picture(notebook: Path, name: str) -> None:
 
 def render(report: Mapping[str, Any]) -> str:
     """Return the page."""
-    measured = f"Measured on {_machine_name(report['machine'])}, {report['date']}."
-    parts = [_TOP, f"{measured} {report['notes'][0]}\n"]
+    parts = [_TOP, f"{_measured(report['notebooks'].values())} {report['notes'][0]}\n"]
     folders = sorted(
         {Path(name).parent.as_posix().removeprefix(".") for name in report["notebooks"]}
     )
@@ -177,6 +176,16 @@ def render(report: Mapping[str, Any]) -> str:
         parts.append(f"## {NAMES.get(folder, folder.capitalize())}\n")
         parts += _entries(report["notebooks"], folder)
     return "\n".join(parts)
+
+
+def _measured(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return where and when notebooks were run: not all of them are run each time."""
+    dates: dict[str, list[str]] = {}
+    for row in rows:
+        name = _machine_name(row.get("machine", "a machine that was not recorded"))
+        dates.setdefault(name, []).append(row["date"])
+    places = [f"{len(days)} on {name}, last on {max(days)}" for name, days in dates.items()]
+    return f"Measured: {'; '.join(places)}."
 
 
 def _machine_name(machine: str | Mapping[str, Any]) -> str:
