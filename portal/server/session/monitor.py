@@ -52,6 +52,7 @@ class SessionMonitor:
         dead_kernels: Says why kernels have died.
         cell_runs: The cells that ran.
         read_notebooks: Returns the path of each kernel's notebook, by the kernel's id.
+        folders_shown: Returns the folders that programs show, by process id.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class SessionMonitor:
         dead_kernels: DeadKernels,
         cell_runs: CellRuns,
         read_notebooks: Callable[[], Awaitable[Mapping[str, str]]],
+        folders_shown: Callable[[], Mapping[int, str]] = dict,
         log: logging.Logger,
     ) -> None:
         self._hub = HubApi(environment)
@@ -84,6 +86,7 @@ class SessionMonitor:
         self._dead_kernels = dead_kernels
         self._cell_runs = cell_runs
         self._read_notebooks = read_notebooks
+        self._folders_shown = folders_shown
         self._log = log
         self._input_s = time.monotonic()
         self._tasks: list[asyncio.Task[None]] = []
@@ -160,7 +163,7 @@ class SessionMonitor:
         for gpu in (latest.gpus if latest else None) or ():
             for pid, mib in gpu.memory_mib_of.items():
                 of[pid] = of.get(pid, 0) + mib
-        shown = self.meter.activity.shown(of, await self._read_notebooks())
+        shown = self.meter.activity.shown(of, await self._read_notebooks(), self._folders_shown())
         return {
             "processes": [process.as_json() for process in shown],
             "cells": cells,
@@ -251,10 +254,12 @@ def make_session_monitor(
     listener: KernelListener,
     is_working: Callable[[], bool],
     notices: Sequence[Callable[[], Sequence[str]]],
+    folders_shown: Callable[[], Mapping[int, str]],
 ) -> SessionMonitor:
     """Return the session of the notebook server `serverapp`, not started.
 
-    While `is_working()` the session is used, as it is while a kernel computes.
+    While `is_working()` the session is used, as it is while a kernel computes. `folders_shown()`
+    are those of TensorBoards and the like, by process id.
     """
     kernels = serverapp.kernel_manager
     events = serverapp.event_logger
@@ -286,5 +291,6 @@ def make_session_monitor(
         dead_kernels=dead_kernels,
         cell_runs=cell_runs,
         read_notebooks=partial(notebooks_by_kernel, serverapp.session_manager),
+        folders_shown=folders_shown,
         log=serverapp.log,
     )

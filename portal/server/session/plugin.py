@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from datetime import UTC, datetime
 
 from portal.server.base.feature import Feature, Plugin, Shared
@@ -21,6 +22,7 @@ def load(shared: Shared) -> Feature:
         shared.listener,
         is_working=lambda: any(is_used() for is_used in shared.is_used),
         notices=shared.notices,
+        folders_shown=lambda: dict(ChainMap(*(dict(shown()) for shown in shared.folders_shown))),
     )
     shared.session = session
 

@@ -79,7 +79,10 @@ class Activity:
         return max(others, default=0.0)
 
     def shown(
-        self, gpu_memory_mib: Mapping[int, int], notebooks: Mapping[str, str]
+        self,
+        gpu_memory_mib: Mapping[int, int],
+        notebooks: Mapping[str, str],
+        folders: Mapping[int, str],
     ) -> list[ProcessUse]:
         """Return the user's programs that use most: of GPU memory, of the CPU, of memory.
 
@@ -88,11 +91,12 @@ class Activity:
         Args:
             gpu_memory_mib: For each process id.
             notebooks: Path of the notebook of each kernel, by the kernel's id.
+            folders: Folder that a program shows, such as TensorBoard, by process id.
         """
         told = [
             replace(
                 process,
-                name=_with_notebook(process, notebooks),
+                name=_with_subject(process, notebooks, folders),
                 gpu_memory_mib=gpu_memory_mib.get(process.pid, 0),
             )
             for process in self.processes
@@ -249,7 +253,11 @@ def _kernel_id(command: list[str]) -> str:
     return next((match["id"] for match in found if match), "")
 
 
-def _with_notebook(process: ProcessUse, notebooks: Mapping[str, str]) -> str:
+def _with_subject(
+    process: ProcessUse, notebooks: Mapping[str, str], folders: Mapping[int, str]
+) -> str:
+    if folder := folders.get(process.pid):
+        return f"{process.name} of {folder}"
     path = notebooks.get(process.kernel_id, "") if process.kernel_id else ""
     return f"{process.name} of {PurePath(path).name}" if path else process.name
 

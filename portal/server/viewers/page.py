@@ -50,7 +50,7 @@ class FolderPage:
 
     @property
     def folders(self) -> str:
-        """The names of its folders, for log lines."""
+        """The names of its folders, for people."""
         return ", ".join(logdir.name for logdir in self.logdirs)
 
     def as_json(self) -> dict[str, Any]:

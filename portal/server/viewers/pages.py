@@ -88,6 +88,10 @@ class FolderPages(LoggingConfigurable):
         done = (start for start in self._starts.values() if start.done())
         return tuple(start.result() for start in done if not _has_ended(start))
 
+    def folders_shown(self) -> dict[int, str]:
+        """Return the folders of those that run, by process id."""
+        return {page.process.pid: page.folders for page in self.running()}
+
     def find(self, page_id: str) -> FolderPage | None:
         """Return the running one with this id, or None."""
         return next((page for page in self.running() if page.id == page_id), None)

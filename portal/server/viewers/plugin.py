@@ -21,6 +21,8 @@ def load(shared: Shared) -> Feature:
     tensorboards = TensorBoards(parent=shared.extension, **where)
     mlflow = MlflowPages(parent=shared.extension, **where)
 
+    shared.folders_shown += [tensorboards.folders_shown, mlflow.folders_shown]
+
     async def stop() -> None:
         await asyncio.gather(tensorboards.stop_all(), mlflow.stop_all())
 

@@ -55,7 +55,7 @@ def test_programs_that_hold_gpu_memory_come_first(busy_pid: int) -> None:
     reader = ProcessReader(lambda: [os.getpid(), busy_pid])
     reader.read()
 
-    shown = reader.read().shown({busy_pid: 300}, {})
+    shown = reader.read().shown({busy_pid: 300}, {}, {})
 
     assert [(one.pid, one.gpu_memory_mib) for one in shown] == [(busy_pid, 300), (os.getpid(), 0)]
 
@@ -73,7 +73,7 @@ def test_what_the_portal_runs_is_one_line_at_the_end() -> None:
         )
     )
 
-    shown = activity.shown({9: 4}, {})
+    shown = activity.shown({9: 4}, {}, {})
 
     assert [one.name for one in shown] == ["train.py", "The portal"]
     assert (shown[1].cpu_percent, shown[1].memory_mib, shown[1].gpu_memory_mib) == (95.0, 210, 4)
@@ -81,7 +81,7 @@ def test_what_the_portal_runs_is_one_line_at_the_end() -> None:
 
 def test_many_programs_leave_room_for_the_portal() -> None:
     programs = [use(f"{n}.py", pid=n) for n in range(20)]
-    shown = Activity(processes=(use(THE_PORTAL), *programs)).shown({}, {})
+    shown = Activity(processes=(use(THE_PORTAL), *programs)).shown({}, {}, {})
 
     assert len(shown) == N_SHOWN
     assert shown[-1].name == THE_PORTAL
@@ -89,9 +89,16 @@ def test_many_programs_leave_room_for_the_portal() -> None:
 
 def test_a_kernel_has_the_name_of_its_notebook() -> None:
     kernels = (use("Kernel", kernel_id="0a1b"), use("Kernel", kernel_id="2c", pid=8))
-    shown = Activity(processes=kernels).shown({}, {"0a1b": "work/digits.ipynb"})
+    shown = Activity(processes=kernels).shown({}, {"0a1b": "work/digits.ipynb"}, {})
 
     assert [one.name for one in shown] == ["Kernel of digits.ipynb", "Kernel"]
+
+
+def test_a_tensorboard_has_the_name_of_its_folder() -> None:
+    boards = (use("TensorBoard", pid=7), use("TensorBoard", pid=8))
+    shown = Activity(processes=boards).shown({}, {}, {7: "work/logs"})
+
+    assert [one.name for one in shown] == ["TensorBoard of work/logs", "TensorBoard"]
 
 
 def test_a_tensorboard_that_waits_for_the_next_click_is_none_of_the_users(tmp_path: Path) -> None:
