@@ -12,16 +12,18 @@ from pathlib import Path
 from tests.lab.alone.page import lines_of
 from tests.lab.foreign import layout
 from tests.lab.foreign.machine import Machine
+from tests.lab.foreign.seed import BUILT
 from tests.support.eventually import eventually
 
 ACCOUNT = "jupyterhub"
 PORT = 8400
 TOKEN = "b" * 32
 PASSWORD = "what everybody has here"
-# What deploy/up has built, where tests/lab/foreign/init.py shows it.
+# What deploy/up has built, where tests/lab/foreign/init.py shows it. Node.js is a link there.
+_PREFIX = Path("/opt/data-scientist-portal")
 PROXY = [
-    "/built/portal/node/bin/node",
-    "/built/portal/proxy/node_modules/configurable-http-proxy/bin/configurable-http-proxy",
+    str(BUILT / (_PREFIX / "node/bin/node").resolve().relative_to(_PREFIX)),
+    str(BUILT / "proxy/node_modules/configurable-http-proxy/bin/configurable-http-proxy"),
 ]
 SUDOERS = "/etc/sudoers.d/batchspawner"
 # For machines with other work; on a quiet one all of these take seconds.

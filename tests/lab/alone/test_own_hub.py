@@ -99,7 +99,7 @@ def test_the_package_is_installed_beside_the_hub_that_runs(hub: OwnHub) -> None:
     said = install(hub.machine, session)
 
     assert re.search(
-        r"^Successfully installed data.scientist.portal-[\d.]+$", said, re.MULTILINE
+        r"^Successfully installed data.scientist.portal-[\d.]+ dsportal-[\d.]+$", said, re.MULTILINE
     ), said
     assert hub.lab_page("ada"), "the running session is left alone"
     hub.stop()
