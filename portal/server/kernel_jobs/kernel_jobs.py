@@ -239,6 +239,7 @@ class KernelJobs:
         asked_s = time.monotonic()
         while kernel_id in self.kernels and job.job_id is not None:
             await asyncio.sleep(_LOOK_S)
+            is_ending = False
             with suppress(OSError):
                 is_ending = (await asyncio.to_thread(Progress.read, job.folder)).is_over
             if not is_ending and time.monotonic() < asked_s + _ASK_S:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import shutil
@@ -25,7 +26,9 @@ from traitlets.config import Config
 from dsportal.slurm.states import Phase
 from portal.server.base.kernel_listener import KernelListener
 from portal.server.base.private_dir import make_private_dir
+from portal.server.kernel_jobs import kernel_jobs
 from portal.server.kernel_jobs.cells import Cells
+from portal.server.kernel_jobs.job import Progress
 from portal.server.kernel_jobs.kernel_jobs import KernelJobs
 from portal.server.kernel_jobs.slurm import JobRequest, JobStatus, KernelSlurm
 from portal.settings.session_tables import read_settings
@@ -242,6 +245,25 @@ def test_a_kernel_whose_job_has_ended_goes_on_in_the_session_and_says_why(within
         await one.until(lambda: bool(one.jobs.notices()))
 
         assert "It reached its time limit." in one.jobs.notices()[0]
+        assert await one.run(WHERE) == "77\n"
+
+    within(moves)
+
+
+def test_a_folder_that_cannot_be_read_hides_the_end_of_no_job(
+    within: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(folder: Path) -> Progress:
+        raise OSError(errno.ESTALE, "Stale file handle", str(folder))
+
+    async def moves(one: Session) -> None:
+        await one.run("%gpu 1")
+        await one.until(lambda: one.jobs.describe(one.id)["gpus"] == 1)
+        monkeypatch.setattr(kernel_jobs, "_ASK_S", 0.0)
+        monkeypatch.setattr(Progress, "read", fail)
+        one.queue.jobs[101].terminate()
+
+        await one.until(lambda: bool(one.jobs.notices()))
         assert await one.run(WHERE) == "77\n"
 
     within(moves)
