@@ -163,7 +163,7 @@ model.save("first.keras")
 #
 # **A package that this kernel lacks** you install in a cell, such as `%pip install einops`; it
 # stays installed. **A training of days** runs as a job of its own, which continues without the
-# browser: `run(train, gpus=8, nodes=2, wait=False)`. **Your jobs** are under *Slurm Jobs* in the
+# browser: `run(train, gpus=8, nodes=2, wait=False)`. **Your jobs** are under *Jobs and Runs* in the
 # launcher.
 #
 # Your changes to a template are kept: a new release never overwrites them. The launcher shows all

@@ -30,7 +30,6 @@ NAMES = (
     "kernel_jobs",
     "reading",
     "rescue",
-    "runs",
     "s3",
     "sharing",
     "storage",

@@ -1,4 +1,4 @@
-"""A training in a session, as the list of runs shows and stops it."""
+"""A training in a session, as the list of jobs and runs shows and stops it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_training_is_seen_and_stopped_in_the_list_of_runs(
         idle = page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]")
         expect(idle).to_be_visible(timeout=60_000)
         page.keyboard.press("Control+Enter")
-        page.locator('.jp-SideBar [data-id="data-scientist-portal-runs"]').click()
+        page.locator('.jp-SideBar [data-id="data-scientist-portal-jobs"]').click()
         run = page.locator("[data-run]").first
         # Earlier runs, of other tests too, move down when it appears.
         expect(run.locator(".chip")).to_have_text("running", timeout=120_000)
@@ -85,7 +85,7 @@ def test_a_training_is_seen_and_stopped_in_the_list_of_runs(
         expect(run.locator(".chip")).to_have_text("stopped", timeout=60_000)
 
         # JupyterLab saves it a moment after the last change.
-        eventually(lambda: "data-scientist-portal-runs" in saved_workspace(), timeout_s=20)
+        eventually(lambda: "data-scientist-portal-jobs" in saved_workspace(), timeout_s=20)
         page.goto(f"{ADDRESS}/user/{USER}/lab/workspaces/runs")
         expect(page.locator("[data-run]").first).to_be_visible(timeout=60_000)
 

@@ -88,7 +88,7 @@ def cancel_first_job(page: Page, body: Locator) -> None:
     page.once("dialog", lambda dialog: dialog.accept())
     body.get_by_role("button", name="Cancel job").click()
     expect(body.locator("[data-part=message]")).to_contain_text("was cancelled")
-    expect(body.locator("[data-part=jobs] .CANCELLED").first).to_be_visible(timeout=TIMEOUT_MS)
+    expect(body.locator("[data-part=rows] .CANCELLED").first).to_be_visible(timeout=TIMEOUT_MS)
 
 
 def test_the_launcher_shows_templates_by_goal_and_the_tools(page: Page) -> None:
@@ -104,7 +104,7 @@ def test_the_launcher_shows_templates_by_goal_and_the_tools(page: Page) -> None:
     assert headings.index("Tools") < headings.index(goals[0])
     card = cards.filter(has_text="Handwritten digits with Keras")
     expect(card).to_have_attribute("title", re.compile(r"Last tested on \d{4}-\d{2}-\d{2}"))
-    expect(launcher).to_contain_text("Slurm Jobs")
+    expect(launcher).to_contain_text("Jobs and Runs")
     expect(launcher).to_contain_text("TensorBoard")
     launcher.get_by_text("Handwritten digits with Keras").scroll_into_view_if_needed()
     picture(page, "tools-launcher")
@@ -155,8 +155,8 @@ def test_a_script_of_the_file_browser_becomes_a_job_that_is_followed_and_cancell
     picture(page, "tools-job-preview")
     body.get_by_role("button", name="Submit", exact=True).click()
 
-    expect(body.locator("[data-part=output] pre")).to_contain_text("hello from", timeout=TIMEOUT_MS)
-    expect(body.locator("[data-part=jobs]")).to_contain_text("session of the portal")
+    expect(body.locator("[data-job] pre")).to_contain_text("hello from", timeout=TIMEOUT_MS)
+    expect(body.locator("[data-part=rows]")).to_contain_text("session of the portal")
     picture(page, "tools-jobs")
     cancel_first_job(page, body)
 
@@ -185,13 +185,13 @@ def test_notebook_7_has_the_same_jobs_in_a_tab(context: BrowserContext) -> None:
         page.locator(".lm-Menu").get_by_text("Submit as Slurm Job").click()
     tab = opened.value
     tab.get_by_role("button", name="Submit", exact=True).click()
-    expect(tab.locator("[data-part=output] pre")).to_contain_text("hello from", timeout=TIMEOUT_MS)
+    expect(tab.locator("[data-job] pre")).to_contain_text("hello from", timeout=TIMEOUT_MS)
     picture(tab, "tools-jobs-notebook")
     cancel_first_job(tab, tab.locator("body"))
     tab.close()
 
     page.get_by_role("menuitem", name="New", exact=True).click()
-    expect(page.locator(".lm-Menu").get_by_text("Slurm Jobs")).to_be_visible()
+    expect(page.locator(".lm-Menu").get_by_text("Jobs and Runs")).to_be_visible()
     page.close()
 
 

@@ -73,7 +73,8 @@ def ask(server: NotebookServer, method: str, path: str = "", **kwargs: Any) -> r
 
 
 def state_of(server: NotebookServer, job_id: str) -> str:
-    jobs = {job["id"]: job for job in ask(server, "GET").json()}
+    rows = ask(server, "GET").json()["rows"]
+    jobs = {row["job"]["id"]: row["job"] for row in rows if row["job"]}
     return str(jobs[job_id]["state"]) if job_id in jobs else "absent"
 
 
@@ -111,6 +112,22 @@ def test_a_script_is_submitted_followed_and_cancelled(server: NotebookServer) ->
     eventually(lambda: state_of(server, job_id) == "CANCELLED", timeout_s=30)
 
 
+def test_a_job_that_waits_is_held_and_released(server: NotebookServer) -> None:
+    script = SCRIPT.replace("#SBATCH -n 1\n", "#SBATCH -n 1\n#SBATCH --begin=now+1hour\n")
+    (server.root / "later.job").write_text(script)
+    job_id = ask(server, "POST", json={"path": "later.job"}).json()["id"]
+
+    def reason() -> str:
+        rows = ask(server, "GET").json()["rows"]
+        return str(next(row["job"]["reason"] for row in rows if row["job"]["id"] == job_id))
+
+    assert ask(server, "POST", f"/{job_id}", json={"action": "hold"}).status_code == 204
+    assert reason().endswith("Release it.")
+    assert ask(server, "POST", f"/{job_id}", json={"action": "release"}).status_code == 204
+    assert "Release" not in reason()
+    assert ask(server, "DELETE", f"/{job_id}").status_code == 204
+
+
 @pytest.fixture
 def job_of_grace() -> Iterator[str]:
     argv = ["sbatch", "--parsable", "--hold", "--output=/dev/null", "--chdir=/", "--wrap=true"]
@@ -130,6 +147,7 @@ def test_only_an_own_job_that_waits_or_runs_is_cancelled(
     for job_id in (job_of_grace, "99999999", "99999999_1", mine):
         answer = ask(server, "DELETE", f"/{job_id}")
         assert answer.status_code == 404, job_id
+        assert ask(server, "POST", f"/{job_id}", json={"action": "requeue"}).status_code == 404
         assert f"You have no job {job_id} that waits or runs" in answer.json()["message"]
 
 

@@ -222,7 +222,7 @@ def test_every_button_is_a_command_of_the_palette(lab: Page) -> None:
     lab.keyboard.press("Control+Shift+C")
     palette = lab.locator(".lm-CommandPalette")
 
-    for label in ("TensorBoard", "Slurm Jobs", "Show Resource Usage"):
+    for label in ("TensorBoard", "Jobs and Runs", "Show Resource Usage"):
         expect(palette.get_by_role("menuitem", name=label, exact=True)).to_be_attached()
     palette.get_by_placeholder("SEARCH").fill("tensorboard")
     picture(lab, "lab-palette")

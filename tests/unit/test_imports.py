@@ -98,7 +98,6 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "ports": ("base",),
         "reading": ("base",),
         "rescue": ("base",),
-        "runs": ("base",),
         "s3": ("base",),
         "session": ("base",),
         "sharing": ("base", "patches"),

@@ -43,34 +43,10 @@ class CourseError(PortalError):
     http_status = 400
 
 
-class JobError(PortalError):
-    """A Slurm job cannot be submitted, shown or cancelled as asked."""
-
-    http_status = 400
-
-
-class NoSuchJobError(JobError):
-    """The user has no queued or running job with this id."""
-
-    http_status = 404
-
-
 class OutputError(PortalError):
     """The output of a job or a rank cannot be read."""
 
     http_status = 400
-
-
-class RunError(PortalError):
-    """A run cannot be named, stopped, shown or removed as asked."""
-
-    http_status = 409
-
-
-class NoSuchRunError(RunError):
-    """The user has no such run, or it does not run."""
-
-    http_status = 404
 
 
 class KernelJobError(PortalError):

@@ -1,1 +1,1 @@
-"""The user's Slurm jobs: the Jobs page and its REST interface."""
+"""Jobs and runs: the user's Slurm jobs, and the trainings of `dsportal.run`, as one list."""

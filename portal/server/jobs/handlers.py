@@ -1,4 +1,7 @@
-"""REST API `portal/api/jobs`: list, preview, submit, cancel and read the user's Slurm jobs."""
+"""REST API `portal/api/jobs` and `portal/api/runs`: the user's jobs and runs.
+
+A run is a training that `dsportal.run` started, in this session or as a job of its own.
+"""
 
 from __future__ import annotations
 
@@ -11,24 +14,32 @@ from typing import Any
 from jupyter_server.base.handlers import APIHandler
 
 from portal.server.base.authorization import for_the_user, whole_number
-from portal.server.base.errors import JobError
-from portal.server.jobs.queue import JobQueue
+from portal.server.base.output_file import read_piece
+from portal.server.jobs.errors import JobError
+from portal.server.jobs.jobs import parse_action
+from portal.server.jobs.listing import JobList
 
 
 class _JobsAPIHandler(APIHandler):
     auth_resource = "jobs"
+    # A list that is open asks every few seconds, which must not count as activity.
+    _track_activity = False
 
-    def initialize(self, queue: JobQueue, root_dir: str) -> None:
+    def initialize(self, jobs: JobList, root_dir: str) -> None:
         """Store the arguments of the route."""
-        self.queue = queue
+        self.jobs = jobs
         self.root = Path(os.path.realpath(root_dir))
+
+    def value(self, name: str) -> Any:
+        """Return a value of the request's body, or None."""
+        try:
+            return json.loads(self.request.body)[name]
+        except (ValueError, KeyError, TypeError):
+            return None
 
     def script(self) -> Path:
         """Return the script that the request names, as a path below the file browser's root."""
-        try:
-            name = json.loads(self.request.body)["path"]
-        except (ValueError, KeyError, TypeError):
-            name = None
+        name = self.value("path")
         if not isinstance(name, str) or not name or "\0" in name:
             raise JobError('Name the script to submit: {"path": "folder/sample.job"}.')
         # Lexical only: links, such as the one to the shared storage, may lead out of the root.
@@ -37,14 +48,25 @@ class _JobsAPIHandler(APIHandler):
             raise JobError("The script is outside your files. Choose one in the file browser.")
         return path
 
+    def offset(self) -> int:
+        """Return the byte from which output is asked for; -1 for its end."""
+        return whole_number(self.get_query_argument("offset", ""), -1)
+
+    def finish_empty(self) -> None:
+        """Answer that it is done."""
+        self.set_status(204)
+        self.finish()
+
 
 class JobsHandler(_JobsAPIHandler):
-    """The user's jobs."""
+    """The user's jobs and runs."""
 
     @for_the_user
     async def get(self) -> None:
-        """List them."""
-        self.finish(json.dumps([job.as_json() for job in await self.queue.list_jobs()]))
+        """List them; `measure=1` also brings the sizes of runs' folders up to date."""
+        if self.get_query_argument("measure", "") == "1":
+            await self.jobs.runs.measure()
+        self.finish(await self.jobs.as_json())
 
     @for_the_user
     async def post(self) -> None:
@@ -54,7 +76,7 @@ class JobsHandler(_JobsAPIHandler):
             `{"path": "path/from/root"}`; 201 and `{"id": "12"}`, or an error's status and
             `{"message": sentence}`.
         """
-        job_id = await self.queue.submit(self.script())
+        job_id = await self.jobs.queue.submit(self.script())
         self.set_status(201)
         self.finish({"id": job_id})
 
@@ -65,18 +87,23 @@ class JobPreviewHandler(_JobsAPIHandler):
     @for_the_user
     async def post(self) -> None:
         """Parse a script's options and run it through `sbatch --test-only`."""
-        self.finish(asdict(await self.queue.preview(self.script())))
+        self.finish(asdict(await self.jobs.queue.preview(self.script())))
 
 
 class JobHandler(_JobsAPIHandler):
     """One job."""
 
     @for_the_user
+    async def post(self, job_id: str) -> None:
+        """Hold, release or requeue it: `{"action": "release"}`; 204, or 404 as for `delete`."""
+        await self.jobs.queue.change(job_id, parse_action(self.value("action")))
+        self.finish_empty()
+
+    @for_the_user
     async def delete(self, job_id: str) -> None:
         """Cancel it: 204, or 404 if the user has no queued or running job with this id."""
-        await self.queue.cancel(job_id)
-        self.set_status(204)
-        self.finish()
+        await self.jobs.queue.cancel(job_id)
+        self.finish_empty()
 
 
 class JobOutputHandler(_JobsAPIHandler):
@@ -85,16 +112,55 @@ class JobOutputHandler(_JobsAPIHandler):
     @for_the_user
     async def get(self, job_id: str) -> None:
         """Return a piece of the output from byte `offset` on; without an offset, its end."""
-        offset = whole_number(self.get_argument("offset", ""), -1)
-        self.finish(asdict(await self.queue.read_output(job_id, offset)))
+        self.finish(asdict(await self.jobs.queue.read_output(job_id, self.offset())))
 
 
-def job_routes(queue: JobQueue, root_dir: str) -> list[Any]:
+class RunHandler(_JobsAPIHandler):
+    """One run."""
+
+    @for_the_user
+    async def post(self, name: str) -> None:
+        """Name it: `{"label": "first try"}`; 204."""
+        self.jobs.runs.rename(name, self.value("label"))
+        self.finish_empty()
+
+    @for_the_user
+    async def delete(self, name: str) -> None:
+        """Remove its folder: 204, or 409 while it runs."""
+        await self.jobs.runs.remove(name)
+        self.finish_empty()
+
+
+class RunStopHandler(_JobsAPIHandler):
+    """The end of a run."""
+
+    @for_the_user
+    async def post(self, name: str) -> None:
+        """Stop it: 204; its ranks end within some seconds."""
+        await self.jobs.runs.stop(name)
+        self.finish_empty()
+
+
+class RunOutputHandler(_JobsAPIHandler):
+    """The output of a run."""
+
+    @for_the_user
+    async def get(self, name: str) -> None:
+        """Return a piece of what `rank` printed from byte `offset` on; without offset, its end."""
+        rank = whole_number(self.get_query_argument("rank", ""), 0)
+        path = self.jobs.runs.folder(name) / f"rank-{rank}.log"
+        self.finish(asdict(read_piece(path, self.offset())))
+
+
+def job_routes(jobs: JobList, root_dir: str) -> list[Any]:
     """Return the routes; `root_dir` is the folder at the top of the file browser."""
-    jobs = {"queue": queue, "root_dir": root_dir}
+    shared = {"jobs": jobs, "root_dir": root_dir}
     return [
-        (r"/portal/api/jobs", JobsHandler, jobs),
-        (r"/portal/api/jobs/preview", JobPreviewHandler, jobs),
-        (r"/portal/api/jobs/([^/]+)", JobHandler, jobs),
-        (r"/portal/api/jobs/([^/]+)/output", JobOutputHandler, jobs),
+        (r"/portal/api/jobs", JobsHandler, shared),
+        (r"/portal/api/jobs/preview", JobPreviewHandler, shared),
+        (r"/portal/api/jobs/([^/]+)", JobHandler, shared),
+        (r"/portal/api/jobs/([^/]+)/output", JobOutputHandler, shared),
+        (r"/portal/api/runs/([^/]+)", RunHandler, shared),
+        (r"/portal/api/runs/([^/]+)/stop", RunStopHandler, shared),
+        (r"/portal/api/runs/([^/]+)/output", RunOutputHandler, shared),
     ]

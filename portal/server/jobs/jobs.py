@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 from dsportal.amounts import SECONDS_PER_MINUTE, count
-from dsportal.diagnosis import Situation, explain_end, explain_waiting
+from dsportal.diagnosis import Situation, explain_end, explain_waiting, is_held
 from dsportal.diagnosis.messages import JOB, SESSION, Subject
 from dsportal.slurm.errors import OptionsError
 from dsportal.slurm.listing import Sacct, Squeue
 from dsportal.slurm.states import JobState, Phase, parse_cancelled_by, parse_state
 from dsportal.slurm.units import parse_time_left, parse_time_limit
+from portal.server.jobs.errors import JobError
 from spawner.slurm.jobs import NAME_PREFIX
 
-# Id, state, partition, time used, time limit, nodes, cores, GPUs of each node, expected start,
-# reason and name of a job.
-QUEUED = Squeue("iTPMlDCbSrj")
-# The same fields in the same order, so that one function reads both; the exit code is the reason.
+# Id, state, partition, time used, time limit, number of nodes, cores, GPUs of each node, start,
+# reason, nodes and name of a job. The start of one that waits is what Slurm expects.
+QUEUED = Squeue("iTPMlDCbSrNj")
+# The same fields in the same order, so that one function reads both; of what has ended the end is
+# the time, and the exit code the reason.
 ENDED = Sacct(
     (
         *("JobID", "State", "Partition", "Elapsed", "Timelimit", "AllocNodes", "AllocCPUS"),
-        *("ReqTRES", "Start", "ExitCode", "JobName"),
+        *("ReqTRES", "End", "ExitCode", "NodeList", "JobName"),
     )
 )
 # Of which accounting prints the state too, but squeue knows it better.
@@ -46,6 +50,14 @@ _WORDS = {
 _JOB_ID = re.compile(r"[0-9]+(?:_[0-9]+|\+[0-9]+|_\[[0-9,%-]{1,200}\])?", re.ASCII)
 
 
+class Action(StrEnum):
+    """What the user can do with a job besides cancelling it, as commands of scontrol."""
+
+    HOLD = "hold"
+    RELEASE = "release"
+    REQUEUE = "requeue"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlurmJob:
     """One job of the user.
@@ -62,7 +74,11 @@ class SlurmJob:
         limit: Its time limit, such as "8 h"; "" for none.
         n_gpus: GPUs on all nodes together.
         gpu_type: Their type, or "".
+        at_s: When it started or, if it is over, ended, in seconds since 1970; infinite while it
+            waits.
         starts_at: When Slurm expects it to start, in ISO 8601 with an offset, or "".
+        nodes: Its nodes while it runs, in Slurm's short form, or "".
+        actions: What the user can do with it besides cancelling it.
         reason: Why it waits or did not end well, and the next step, in words; "" for neither.
     """
 
@@ -80,12 +96,26 @@ class SlurmJob:
     n_cores: str
     n_gpus: int
     gpu_type: str
+    at_s: float
     starts_at: str
+    nodes: str
+    actions: tuple[Action, ...]
     reason: str
 
     def as_json(self) -> dict[str, Any]:
         """Return the job as JSON values."""
-        return asdict(self)
+        values = asdict(self)
+        # JSON has no infinity.
+        del values["at_s"]
+        return values
+
+
+def parse_action(value: object) -> Action:
+    """Return what a request's `value` names."""
+    action = next((action for action in Action if action == value), None)
+    if action is None:
+        raise JobError(f"{value!r:.60} cannot be done to a job. Choose {', '.join(Action)}.")
+    return action
 
 
 def is_job_id(text: str) -> bool:
@@ -170,7 +200,7 @@ def _why_it_ended(fields: Sequence[str], user_uid: int | None) -> str:
 
 
 def _subject(fields: Sequence[str]) -> Subject:
-    return SESSION if fields[10].startswith(NAME_PREFIX) else JOB
+    return SESSION if fields[-1].startswith(NAME_PREFIX) else JOB
 
 
 def _job(fields: list[str], *, is_over: bool, reason: str, gpus: tuple[int, str]) -> SlurmJob:
@@ -178,13 +208,15 @@ def _job(fields: list[str], *, is_over: bool, reason: str, gpus: tuple[int, str]
     word = fields[1].partition(" ")[0]
     state = parse_state(word)
     is_waiting = not is_over and state.phase is Phase.WAITING
+    is_session = fields[-1].startswith(NAME_PREFIX)
+    at = _time(fields[8])
     return SlurmJob(
         id=fields[0],
         state=word,
         label=_WORDS.get(state, word.replace("_", " ").capitalize()),
         phase=_phase(state, is_over=is_over),
         is_over=is_over,
-        is_session=fields[10].startswith(NAME_PREFIX),
+        is_session=is_session,
         partition=fields[2],
         elapsed="" if is_waiting else _elapsed(fields[3]),
         limit=_limit(fields[4]),
@@ -192,10 +224,19 @@ def _job(fields: list[str], *, is_over: bool, reason: str, gpus: tuple[int, str]
         n_cores=fields[6],
         n_gpus=gpus[0],
         gpu_type=gpus[1],
-        starts_at=_starts_at(fields[8]) if is_waiting else "",
+        at_s=math.inf if is_waiting else at.timestamp() if at else 0.0,
+        starts_at=at.isoformat() if is_waiting and at else "",
+        nodes="" if is_waiting or is_over else fields[10],
+        actions=() if is_over or is_session else _actions(state, fields[9]),
         reason=reason,
-        name=fields[10],
+        name=fields[-1],
     )
+
+
+def _actions(state: JobState, reason: str) -> tuple[Action, ...]:
+    if state.phase is Phase.WAITING:
+        return (Action.RELEASE if is_held(reason) else Action.HOLD,)
+    return (Action.REQUEUE,) if state is JobState.RUNNING else ()
 
 
 def _phase(state: JobState, *, is_over: bool) -> str:
@@ -233,12 +274,12 @@ def _short(seconds: int) -> str:
     return " ".join(part for part in parts if part)
 
 
-def _starts_at(text: str) -> str:
-    """Return a time that squeue writes, without an offset, in ISO 8601; "" if it knows none."""
+def _time(text: str) -> datetime | None:
+    """Return a time that Slurm writes without an offset; None if it knows none."""
     try:
-        return datetime.fromisoformat(text).astimezone().isoformat()
+        return datetime.fromisoformat(text).astimezone()
     except ValueError:
-        return ""
+        return None
 
 
 def _gpus_of_nodes(fields: Sequence[str]) -> tuple[int, str]:

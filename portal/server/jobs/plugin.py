@@ -1,4 +1,4 @@
-"""The page of the user's Slurm jobs."""
+"""The page of the user's jobs and runs. The folders of runs stay below the site's limit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from pathlib import Path
 from portal.server.base.feature import Feature, Plugin, Shared
 from portal.server.base.page import Page
 from portal.server.jobs.handlers import job_routes
+from portal.server.jobs.listing import JobList
 from portal.server.jobs.queue import JobQueue
+from portal.server.jobs.runs import Runs
+from portal.server.jobs.runs_limit import RunsLimit
 
 _PAGE = Path(__file__).with_name("pages") / "jobs.html"
 
@@ -16,11 +19,15 @@ _PAGE = Path(__file__).with_name("pages") / "jobs.html"
 def load(shared: Shared) -> Feature:
     """Offer the page and its REST API."""
     queue = JobQueue(os.environ.get("SLURM_JOB_ID", ""), Path.home())
+    runs = Runs(Path.home(), queue)
+    limit = RunsLimit(runs, shared.settings, shared.log)
     return Feature(
         routes=[
-            *job_routes(queue, shared.server.root_dir),
+            *job_routes(JobList(queue, runs), shared.server.root_dir),
             (r"/portal/jobs", Page, {"file": _PAGE, "resource": "jobs"}),
-        ]
+        ],
+        start=limit.start,
+        stop=limit.stop,
     )
 
 

@@ -15,11 +15,12 @@ from dsportal.diagnosis.messages import JOB
 from dsportal.slurm.errors import PortalError
 from dsportal.slurm.listing import NO_SUCH_JOB, new_nonce
 from portal.server.base.commands import VARIABLE as COMMANDS
-from portal.server.base.errors import JobError, NoSuchJobError
 from portal.server.base.output_file import Output, open_plain, read_piece
+from portal.server.jobs.errors import JobError, NoSuchJobError
 from portal.server.jobs.jobs import (
     ENDED,
     QUEUED,
+    Action,
     SlurmJob,
     is_job_id,
     parse_accounting,
@@ -108,6 +109,15 @@ class JobQueue:
             SlurmUnavailableError: If Slurm did not answer.
             SlurmError: If Slurm refused.
         """
+        await self._check_own(job_id)
+        await query(["scancel", _without_tasks(job_id)], timeout_s=TIMEOUT_S)
+
+    async def change(self, job_id: str, action: Action) -> None:
+        """Hold, release or requeue a job; raises as `cancel` does."""
+        await self._check_own(job_id)
+        await query(["scontrol", action.value, _without_tasks(job_id)], timeout_s=TIMEOUT_S)
+
+    async def _check_own(self, job_id: str) -> None:
         _check_id(job_id)
         if job_id == self._own_job_id:
             raise JobError(
@@ -116,10 +126,9 @@ class JobQueue:
         # scancel reports success for jobs that have ended, and for jobs of other users.
         if not await self._is_queued(job_id):
             raise NoSuchJobError(
-                f"You have no job {job_id} that waits or runs, so nothing was cancelled. "
+                f"You have no job {job_id} that waits or runs, so nothing was changed. "
                 "Choose a job of the list."
             )
-        await query(["scancel", _without_tasks(job_id)], timeout_s=TIMEOUT_S)
 
     async def _is_queued(self, job_id: str) -> bool:
         # --all: also in a partition that is hidden, or closed to this user by now.

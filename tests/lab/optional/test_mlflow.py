@@ -207,7 +207,7 @@ def test_the_list_of_runs_opens_the_run_of_rank_0(server, context):
     for path in (run.path.parent, run.path, *run.path.iterdir()):
         os.chown(path, USER, USER)
     page = context.new_page()
-    page.goto(f"{server.host}/user/ada/portal/runs")
+    page.goto(f"{server.host}/user/ada/portal/jobs")
 
     with context.expect_page() as opened:
         page.get_by_role("button", name="Open the run of MLflow of train-digits").click()

@@ -18,7 +18,7 @@ ROUTE = re.compile(r"/portal/(?:api/)?[a-z]|/api/dsportal/")
 # For whoever runs the hub, through the command dsportal.
 OPERATORS = ("/api/dsportal/users",)
 # Pages and their contents, opened by a click.
-PAGES = ("/portal/jobs", "/portal/runs", "/portal/tensorboards")
+PAGES = ("/portal/jobs", "/portal/tensorboards")
 
 
 def routes() -> Iterator[str]:

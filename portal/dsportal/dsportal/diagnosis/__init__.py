@@ -14,7 +14,7 @@ from __future__ import annotations
 from dsportal.diagnosis.ended import explain_end
 from dsportal.diagnosis.log_tail import log_tail, redact
 from dsportal.diagnosis.messages import Diagnosis, Situation
-from dsportal.diagnosis.pending import explain_waiting
+from dsportal.diagnosis.pending import explain_waiting, is_held
 from dsportal.diagnosis.rejected import explain_rejection
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "explain_end",
     "explain_rejection",
     "explain_waiting",
+    "is_held",
     "log_tail",
     "redact",
 ]

@@ -39,6 +39,7 @@ class Subject:
         new: How a user starts one after another has ended, as the beginning of a sentence.
         when_needed: The next step if nothing is wrong.
         more_memory: What to ask for if the memory was too small.
+        releasing: How a user ends its hold, as the beginning of a sentence; "" where none can.
     """
 
     noun: str
@@ -47,6 +48,7 @@ class Subject:
     new: str
     when_needed: str
     more_memory: str = "more GPUs, since memory comes with them"
+    releasing: str = ""
 
     @property
     def retry(self) -> str:
@@ -62,6 +64,7 @@ class Subject:
             "again": self.again,
             "start_again": _lower(self.again),
             "retry": self.retry,
+            "release": self.releasing or self.retry,
             "retry_instead": _lower(self.retry),
             "new": self.new,
             "start": _lower(self.new),
@@ -83,6 +86,7 @@ RUN = Subject(
     again="Start it again",
     new="Start it again",
     when_needed="Start it again when you need it.",
+    releasing='Release it in the list "Jobs and Runs"',
 )
 JOB = Subject(
     noun="job",
@@ -92,6 +96,7 @@ JOB = Subject(
     when_needed="Submit it again when you need it.",
     # A job file says itself how much memory it wants.
     more_memory="more memory",
+    releasing="Release it",
 )
 
 

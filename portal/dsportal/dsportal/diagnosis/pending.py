@@ -104,6 +104,12 @@ def explain_waiting(
     return diagnose(_BY_LOWER_CASE[name.lower()], _parts(text, situation), situation)
 
 
+def is_held(reason: str) -> bool:
+    """Return whether a user may try to end what keeps a job waiting, with `scontrol release`."""
+    name = _reason_name(normalize_reason(reason))
+    return name is not None and "{release}" in _BY_LOWER_CASE[name.lower()][1]
+
+
 def normalize_reason(reason: str) -> str:
     """Return the plain text of a reason such as "(Resources)" or "Nodes_required_for_job_are_DOWN".
 

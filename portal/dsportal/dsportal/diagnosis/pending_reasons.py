@@ -9,7 +9,8 @@ from dsportal.diagnosis.messages import Words
 
 _BY_ITSELF = "No action is needed: the {session} starts by itself."
 _CANCEL_AND_ASK = "{cancel} and ask the administrators."
-_HELD = "{retry}. If that does not help, ask the administrators."
+_TRY_AGAIN = "{retry}. If that does not help, ask the administrators."
+_RELEASE = "{release}. If that does not help, ask the administrators."
 
 # By Slurm's word, or by a name of ours if Slurm prints a sentence.
 #
@@ -112,7 +113,7 @@ WAITING_REASONS: dict[str, Words] = {
     ),
     "JobHeldUser": (
         "The job was put on hold, by you or by Slurm after a failed start.",
-        "{retry}.",
+        "{release}.",
     ),
     "JobHoldMaxRequeue": (
         "Slurm gave up on the {session} because it failed to start several times.",
@@ -120,16 +121,16 @@ WAITING_REASONS: dict[str, Words] = {
     ),
     "held after launch failure": (
         "A node was found, but the {session} could not be started on it, so Slurm put it on hold.",
-        _HELD,
+        _RELEASE,
     ),
     "held after environment failure": (
         "Your login environment could not be set up on the node, so Slurm put the {session} on "
         "hold.",
-        _HELD,
+        _RELEASE,
     ),
     "requeued and held": (
         "The job was put back in the queue, on hold.",
-        "{retry}.",
+        "{release}.",
     ),
     "reservation ended": (
         "The reservation that the {session} uses has ended.",
@@ -234,13 +235,13 @@ WAITING_REASONS: dict[str, Words] = {
         _CANCEL_AND_ASK,
     ),
     "SystemFailure": ("Slurm or a part of the cluster failed.", _CANCEL_AND_ASK),
-    "JobLaunchFailure": ("The {session} could not be started on its node.", _HELD),
-    "NonZeroExitCode": ("An earlier run of this job ended with an error.", _HELD),
-    "RaisedSignal": ("An earlier run of this job was ended by a signal.", _HELD),
+    "JobLaunchFailure": ("The {session} could not be started on its node.", _TRY_AGAIN),
+    "NonZeroExitCode": ("An earlier run of this job ended with an error.", _TRY_AGAIN),
+    "RaisedSignal": ("An earlier run of this job was ended by a signal.", _TRY_AGAIN),
     "OutOfMemory": (
         "An earlier run of this job used more memory than it had.",
         "{retry} with {more_memory}.",
     ),
-    "TimeLimit": ("An earlier run of this job reached its time limit.", _HELD),
-    "InactiveLimit": ("An earlier run of this job was stopped because it was idle.", _HELD),
+    "TimeLimit": ("An earlier run of this job reached its time limit.", _TRY_AGAIN),
+    "InactiveLimit": ("An earlier run of this job was stopped because it was idle.", _TRY_AGAIN),
 }

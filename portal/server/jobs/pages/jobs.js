@@ -1,75 +1,41 @@
-// The user's Slurm jobs: a page of its own beside Notebook, and a tab of JupyterLab.
-// Everything that Slurm or a script says is shown as text, never as HTML.
+// The user's jobs and runs: a page of its own beside Notebook, and a panel of JupyterLab.
+// Everything that Slurm, a script or a run says is shown as text, never as HTML.
 import { button, Requests } from './requests.js';
+import { infoOf, linkTo, text } from './row.js';
+import { Submission } from './submission.js';
+import { count, nameOf, sizeWords } from './words.js';
 
 const INTERVAL_MS = 4000;
-// The names of folders of runs, which their jobs have too.
-const RUN = /^\d{8}-\d{6}-([a-z0-9_-]+)-[a-z0-9]{4}$/;
+// Every so many lists, the sizes of the folders of runs are measured again.
+const MEASURE_EVERY = 15;
+const ACTIONS = { hold: 'Hold', release: 'Release', requeue: 'Requeue' };
 
-/** Fill the element that holds the page's parts; returns a function that ends it. */
+/** Fill the element that holds the page's parts; returns what shows a script, and what ends it. */
 export function mount(root, baseUrl, script) {
-  const panel = new Panel(root, `${baseUrl}portal/api/jobs`, script);
-  panel.start();
-  return () => panel.stop();
-}
-
-function cell(row, text, className = '') {
-  const element = row.insertCell();
-  element.textContent = text;
-  element.className = className;
-  return element;
-}
-
-function timeOf({ elapsed, limit }) {
-  return elapsed && limit ? `${elapsed} of ${limit}` : elapsed || (limit && `up to ${limit}`);
-}
-
-function count(n, nouns) {
-  return `${n} ${Number(n) === 1 ? nouns.replace(/s$/, '') : nouns}`;
-}
-
-function resourcesOf({ n_nodes, n_cores, n_gpus, gpu_type, partition }, gpus) {
-  const parts = [n_gpus ? count(n_gpus, gpus) + (gpu_type ? ` (${gpu_type})` : '') : '', count(n_cores, 'cores')];
-  const all = [...parts, Number(n_nodes) > 1 ? count(n_nodes, 'nodes') : '', partition && `in ${partition}`];
-  return all.filter(part => part).join(', ').replace(/, in /, ' in ');
-}
-
-function startOf(text, now) {
-  const start = new Date(text);
-  if (start <= now) {
-    return 'Slurm expects it to start any moment.';
-  }
-  const isToday = start.toDateString() === now.toDateString();
-  const form = { hour: '2-digit', minute: '2-digit', hour12: false };
-  const day = isToday ? {} : { weekday: 'short', day: 'numeric', month: 'short' };
-  return `Slurm expects it to start at ${start.toLocaleString('en-GB', { ...day, ...form })}, or earlier.`;
-}
-
-function tableRow(texts) {
-  const row = document.createElement('tr');
-  texts.forEach(text => cell(row, text));
-  return row;
+  const panel = new Panel(root, baseUrl);
+  panel.start(script);
+  return { preview: path => panel.submission.preview(path), end: () => panel.stop() };
 }
 
 class Panel extends Requests {
-  constructor(root, api, script) {
-    super(root, api);
-    this.script = script;
+  constructor(root, baseUrl) {
+    super(root, `${baseUrl}portal/api/`);
+    this.baseUrl = baseUrl;
+    this.items = new Map();
+    this.nLists = 0;
+    this.gpus = root.dataset.gpus ?? 'GPUs';
     this.followed = null;
-    this.offset = -1;
+    this.submission = new Submission(root, this.api, id => this.follow(id));
   }
 
-  start() {
-    this.part('dismiss').addEventListener('click', () => this.dismiss());
-    this.part('submit').addEventListener('click', () => this.submit());
-    if (this.script) {
-      void this.preview(this.script);
+  start(script) {
+    if (script) {
+      void this.submission.preview(script);
     }
     void this.refresh();
     this.timer = setInterval(() => {
       if (document.visibilityState === 'visible' && this.root.offsetParent !== null) {
         void this.refresh();
-        void this.readOutput();
       }
     }, INTERVAL_MS);
   }
@@ -78,137 +44,201 @@ class Panel extends Requests {
     clearInterval(this.timer);
   }
 
-  rowOf(job) {
-    const row = document.createElement('tr');
-    row.dataset.job = job.id;
-    const run = job.name.match(RUN);
-    const title = cell(row, '', 'title');
-    const name = document.createElement('strong');
-    name.textContent = job.is_session ? 'session of the portal' : run ? `run of ${run[1]}` : job.name;
-    const id = document.createElement('small');
-    id.textContent = `job ${job.id}`;
-    title.append(name, id);
-    const chip = document.createElement('span');
-    chip.className = `chip ${job.phase} ${job.state}`;
-    chip.textContent = job.label;
-    cell(row, '').append(chip);
-    cell(row, timeOf(job)).dataset.label = 'Time';
-    cell(row, resourcesOf(job, this.root.dataset.gpus)).dataset.label = 'Resources';
-    const why = cell(row, job.reason);
-    why.dataset.label = 'Why';
-    if (job.starts_at) {
-      const start = document.createElement('strong');
-      start.textContent = startOf(job.starts_at, new Date());
-      why.prepend(start, ' ');
-    }
-    const actions = cell(row, '', 'actions');
-    if (run) {
-      const link = document.createElement('a');
-      link.textContent = 'Runs';
-      link.href = this.api.replace(/portal\/api\/jobs$/, 'portal/runs');
-      link.target = '_blank';
-      link.setAttribute('aria-label', `Show the run of job ${job.id} among your runs`);
-      actions.append(link, ' ');
-    }
-    if (!job.is_session && job.phase !== 'waiting') {
-      actions.append(button('Output', `Show the output of job ${job.id}`, () => this.follow(job.id)), ' ');
-    }
-    if (!job.is_over && !job.is_session) {
-      actions.append(button('Cancel', `Cancel job ${job.id}`, () => this.cancel(job.id)));
-    }
-    return row;
-  }
-
   async refresh() {
-    const jobs = await this.saying(() => this.ask('GET'));
-    if (!jobs) {
+    const measure = this.nLists++ % MEASURE_EVERY === 0 ? '?measure=1' : '';
+    const found = await this.saying(() => this.ask('GET', `jobs${measure}`));
+    if (!found) {
       return;
     }
-    const body = this.part('jobs').tBodies[0];
-    const focused = body.contains(document.activeElement) ? document.activeElement.getAttribute('aria-label') : null;
-    body.replaceChildren(...jobs.map(job => this.rowOf(job)));
-    if (focused) {
-      [...body.querySelectorAll('button')].find(b => b.getAttribute('aria-label') === focused)?.focus();
+    if (found.problem) {
+      this.say(found.problem, true);
     }
-    this.part('none').hidden = jobs.length > 0;
+    const list = this.part('rows');
+    const rows = new Map(found.rows.map(row => [row.run?.name ?? row.job.id, row]));
+    for (const [key, item] of this.items) {
+      if (!rows.has(key)) {
+        item.element.remove();
+        this.items.delete(key);
+      }
+    }
+    [...rows].forEach(([key, row], index) => {
+      const item = this.items.get(key) ?? this.newItem(row);
+      this.items.set(key, item);
+      this.update(item, row);
+      if (row.job && row.job.id === this.followed && row.job.phase !== 'waiting') {
+        this.followed = null;
+        this.toggleOutput(item, row);
+        item.element.scrollIntoView({ block: 'nearest' });
+      }
+      if (list.children[index] !== item.element) {
+        list.insertBefore(item.element, list.children[index] ?? null);
+      }
+    });
+    this.part('none').hidden = rows.size > 0;
+    const runs = found.rows.flatMap(row => row.run ?? []);
+    const n_bytes = runs.reduce((sum, run) => sum + (run.n_bytes ?? 0), 0);
+    this.part('total').textContent =
+      runs.length === 0 ? '' : `${count(runs.length, 'runs')}, ${sizeWords(n_bytes)} in ~/portal-runs`;
   }
 
-  async cancel(id) {
-    if (!confirm(`Cancel job ${id}?`)) {
-      return;
-    }
-    await this.saying(async () => {
-      await this.ask('DELETE', `/${encodeURIComponent(id)}`);
-      this.say(`Job ${id} was cancelled.`);
-    });
+  /** Show the output of a job as soon as it runs. */
+  async follow(id) {
+    this.followed = id;
     await this.refresh();
   }
 
-  async follow(id) {
-    this.followed = id;
-    this.offset = -1;
-    this.part('output').hidden = false;
-    this.part('output-title').textContent = `Output of job ${id}`;
-    this.part('output-path').textContent = '';
-    this.root.querySelector('pre').textContent = '';
-    await this.readOutput();
-    this.part('output').scrollIntoView({ block: 'nearest' });
+  newItem({ job, run }) {
+    const element = document.createElement('li');
+    if (job) {
+      element.dataset.job = job.id;
+    }
+    if (run) {
+      element.dataset.run = run.name;
+    }
+    const item = { element, info: document.createElement('div'), actions: text('div', '', 'actions'), output: null, made: '' };
+    element.append(item.info, item.actions);
+    return item;
   }
 
-  async readOutput() {
-    const id = this.followed;
-    if (id === null) {
+  update(item, row) {
+    const { job, run } = row;
+    item.info.replaceChildren(...infoOf(row, this.gpus, this.baseUrl));
+    // The buttons are made again only if they change, so that the focus stays.
+    const made = JSON.stringify([run?.state, run?.has_events, run?.mlflow, run?.label, job?.phase, job?.actions, item.output !== null]);
+    if (made !== item.made) {
+      const focused = item.actions.contains(document.activeElement) ? document.activeElement.textContent : null;
+      item.made = made;
+      item.actions.replaceChildren(...this.actionsOf(item, row));
+      [...item.actions.children].find(b => b.textContent === focused)?.focus();
+    }
+    if (item.output !== null && (!(run ?? job).is_over || item.output.offset < 0)) {
+      void this.readOutput(item, row);
+    }
+  }
+
+  actionsOf(item, row) {
+    const { job, run } = row;
+    const name = run ? nameOf(row) : `job ${job.id}`;
+    const actions = [];
+    if (run || (!job.is_session && job.phase !== 'waiting')) {
+      actions.push(button(item.output ? 'Hide output' : 'Output', `Output of ${name}`, () => this.toggleOutput(item, row)));
+    }
+    if (run?.has_events) {
+      actions.push(button('TensorBoard', `Open TensorBoard of ${name}`, () => this.openTab('tensorboards', `portal-runs/${run.name}`)));
+    }
+    if (run?.mlflow) {
+      const { folder, experiment_id, run_id } = run.mlflow;
+      const place = `#/experiments/${experiment_id}/runs/${run_id}`;
+      actions.push(button('MLflow', `Open the run of MLflow of ${name}`, () => this.openTab('mlflow', folder, place)));
+    }
+    for (const action of job?.actions ?? []) {
+      actions.push(button(ACTIONS[action], `${ACTIONS[action]} ${name}`, () => this.changeJob(job.id, action)));
+    }
+    if (run && !run.is_over) {
+      actions.push(button('Stop', `Stop ${name}`, () => this.end(run)));
+    } else if (!run && !job.is_over && !job.is_session) {
+      actions.push(button('Cancel', `Cancel ${name}`, () => this.cancel(job.id)));
+    }
+    if (run) {
+      actions.push(button('Name', `Name ${name}`, () => this.rename(run)));
+    }
+    if (run?.is_over) {
+      actions.push(button('Remove', `Remove ${name}`, () => this.remove(run)));
+    }
+    return actions;
+  }
+
+  toggleOutput(item, row) {
+    if (item.output !== null) {
+      item.output.element.remove();
+      item.output = null;
+    } else {
+      const element = document.createElement('div');
+      const path = text('p', '', 'small');
+      if (row.run) {
+        const log = `portal-runs/${row.run.name}/rank-0.log`;
+        path.append(linkTo(`files/${log}`, log, this.baseUrl));
+      }
+      const place = document.createElement('pre');
+      place.tabIndex = 0;
+      element.append(path, place);
+      item.element.append(element);
+      item.output = { element, path, place, offset: -1 };
+    }
+    this.update(item, row);
+  }
+
+  async readOutput(item, { job, run }) {
+    const shown = item.output;
+    const source = run ? `runs/${run.name}` : `jobs/${encodeURIComponent(job.id)}`;
+    const piece = await this.saying(() => this.ask('GET', `${source}/output?offset=${shown.offset}`));
+    if (!piece) {
       return;
     }
-    const path = `/${encodeURIComponent(id)}/output?offset=${this.offset}`;
-    const piece = await this.saying(() => this.ask('GET', path));
-    if (!piece || id !== this.followed) {
-      return;
-    }
-    const place = this.root.querySelector('pre');
+    const { place } = shown;
     const isAtEnd = place.scrollTop + place.clientHeight >= place.scrollHeight - 4;
-    place.append(piece.text);
-    this.offset = piece.text || this.offset >= 0 ? piece.next_offset : -1;
-    this.part('output-path').textContent = piece.path ||
-      'The file of this job is not there: it was moved or removed, or the script gave it a name that Slurm no longer knows. Look in the folder of the script.';
+    // Progress bars draw over their line.
+    const lines = (place.textContent + piece.text).split('\n').map(line => line.replace(/.*\r(?=.)/, ''));
+    place.textContent = lines.slice(-1000).join('\n');
+    shown.offset = piece.text || shown.offset >= 0 ? piece.next_offset : -1;
+    if (!run) {
+      shown.path.textContent = piece.path ||
+        'The file of this job is not there: it was moved or removed, or the script gave it a name that Slurm no longer knows. Look in the folder of the script.';
+    }
     if (isAtEnd) {
       place.scrollTop = place.scrollHeight;
     }
   }
 
-  async preview(path) {
-    const shown = await this.saying(() => this.ask('POST', '/preview', { path }));
-    if (!shown) {
-      return;
+  async openTab(kind, logdir, place = '') {
+    const tab = window.open('', '_blank');
+    const page = await this.saying(() => this.ask('POST', kind, { logdir }));
+    if (page && tab) {
+      tab.location = page.url + place;
+    } else {
+      tab?.close();
     }
-    this.script = path;
-    const preview = this.part('preview');
-    this.part('preview-title').textContent = `Submit ${path}?`;
-    const table = preview.querySelector('table');
-    table.tBodies[0].replaceChildren(...shown.options.map(([name, value]) => tableRow([name, value || 'yes'])));
-    table.hidden = shown.options.length === 0;
-    this.part('forecast').textContent = shown.is_accepted
-      ? `Slurm says: ${shown.forecast}`
-      : shown.forecast;
-    this.part('forecast').className = shown.is_accepted ? '' : 'bad';
-    this.part('submit').disabled = !shown.is_accepted;
-    preview.hidden = false;
-    this.part(shown.is_accepted ? 'submit' : 'dismiss').focus();
   }
 
-  dismiss() {
-    this.part('preview').hidden = true;
+  async changeJob(id, action) {
+    const isSure = action !== 'requeue' || confirm(`Requeue job ${id}? It is ended, and starts again from the beginning.`);
+    if (isSure) {
+      await this.change(() => this.ask('POST', `jobs/${encodeURIComponent(id)}`, { action }));
+    }
   }
 
-  async submit() {
-    this.part('submit').disabled = true;
+  async cancel(id) {
+    if (confirm(`Cancel job ${id}?`)) {
+      await this.change(() => this.ask('DELETE', `jobs/${encodeURIComponent(id)}`), `Job ${id} was cancelled.`);
+    }
+  }
+
+  async end(run) {
+    if (confirm(`Stop ${nameOf({ run })}? Its ranks end within some seconds.`)) {
+      await this.change(() => this.ask('POST', `runs/${run.name}/stop`));
+    }
+  }
+
+  async rename(run) {
+    const label = prompt(`What do you call this run of ${run.function}?`, run.label);
+    if (label !== null) {
+      await this.change(() => this.ask('POST', `runs/${run.name}`, { label }));
+    }
+  }
+
+  async remove(run) {
+    const size = run.n_bytes === null ? '' : `, ${sizeWords(run.n_bytes)}`;
+    if (confirm(`Remove ${nameOf({ run })} with its output, result and checkpoints${size}?`)) {
+      await this.change(() => this.ask('DELETE', `runs/${run.name}`));
+    }
+  }
+
+  async change(work, done = '') {
+    this.say('');
     await this.saying(async () => {
-      const { id } = await this.ask('POST', '', { path: this.script });
-      this.say(`${this.script} was submitted as job ${id}.`);
-      this.dismiss();
-      await this.refresh();
-      await this.follow(id);
+      await work();
+      this.say(done);
     });
-    this.part('submit').disabled = false;
+    await this.refresh();
   }
 }

@@ -23,7 +23,6 @@ import { opensPlugin } from './lab/opens';
 import { previewPlugin } from './files/preview';
 import { resavePlugin } from './files/resave';
 import { runningPlugin } from './viewers/running';
-import { runsPlugin } from './runs/runs';
 import { s3Plugin } from './s3/s3';
 import { sessionPlugin } from './session/session';
 import { sharePlugin } from './sharing/share';
@@ -54,7 +53,6 @@ export default [
   jobsPlugin,
   notebookJobsPlugin,
   kernelGpusPlugin,
-  runsPlugin,
   templatesPlugin,
   launcherSearchPlugin,
   unchangedPlugin,

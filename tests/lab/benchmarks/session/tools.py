@@ -50,7 +50,7 @@ TOOLS = {
         {"environments": {"tensorboard": f"{ENVIRONMENTS}/tensorboard"}},
         ("portal/api/tensorboards",),
     ),
-    "runs": SessionTool("list of runs", {"runs": {"most_gib": 10}}, ("portal/api/runs",)),
+    "jobs": SessionTool("jobs and runs", {"runs": {"most_gib": 10}}, ("portal/api/jobs",)),
 }
 
 

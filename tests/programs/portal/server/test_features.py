@@ -24,7 +24,6 @@ ROUTES = {
     "notebook_jobs": "portal/api/notebook-jobs",
     "ports": "port/1/",
     "reading": "portal/reading",
-    "runs": "portal/runs",
     "s3": "portal/api/s3/keys",
     "session": "portal/api/session",
     "ssh": "portal/ssh",

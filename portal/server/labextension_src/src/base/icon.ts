@@ -61,15 +61,6 @@ export const portalIcon = new LabIcon({
 </svg>`
 });
 
-/** A track with a runner's lead. */
-export const runsIcon = new LabIcon({
-  name: 'data-scientist-portal:runs',
-  svgstr: `<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 0 24 24">
-  <path class="jp-icon3" fill="#616161" d="M3 5h11v3H3zm0 6h7v3H3zm0 6h9v3H3z"/>
-  <path fill="#2e7d32" d="M14 9l8 5-8 5z"/>
-</svg>`
-});
-
 /** A box with a lid: packages. */
 export const environmentIcon = new LabIcon({
   name: 'data-scientist-portal:environment',

@@ -1,4 +1,4 @@
-import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { ILayoutRestorer, JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { ICommandPalette } from '@jupyterlab/apputils';
 import { PageConfig, URLExt } from '@jupyterlab/coreutils';
 import { IDefaultFileBrowser, IFileBrowserFactory } from '@jupyterlab/filebrowser';
@@ -12,18 +12,20 @@ export const OPEN_JOBS = 'data-scientist-portal:open-jobs';
 const SUBMIT_JOB = 'data-scientist-portal:submit-job';
 const SCRIPT = /\.(job|sbatch|slurm|sh)$/;
 
-/** The page of the user's Slurm jobs: a tab of JupyterLab, or of the browser beside Notebook. */
+/** The user's jobs and runs: a panel in JupyterLab's sidebar, or a tab of the browser beside Notebook. */
 export const jobsPlugin: JupyterFrontEndPlugin<void> = {
   id: 'data-scientist-portal:jobs',
-  description: 'Lists, submits, follows and cancels Slurm jobs.',
+  description:
+    'Lists, submits, follows and ends Slurm jobs and the trainings that run() has started.',
   autoStart: true,
-  optional: [IFileBrowserFactory, IDefaultFileBrowser, ILauncher, ICommandPalette],
+  optional: [IFileBrowserFactory, IDefaultFileBrowser, ILauncher, ICommandPalette, ILayoutRestorer],
   activate: (
     app: JupyterFrontEnd,
     factory: IFileBrowserFactory | null,
     defaultBrowser: IDefaultFileBrowser | null,
     launcher: ILauncher | null,
-    palette: ICommandPalette | null
+    palette: ICommandPalette | null,
+    restorer: ILayoutRestorer | null
   ) => {
     const { commands, serviceManager } = app;
     const baseUrl = serviceManager.serverSettings.baseUrl;
@@ -37,24 +39,26 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
       return isScript ? serviceManager.contents.localPath(item.path) : null;
     };
 
-    let panel: JobsPanel | null = null;
+    const panel = isNotebook ? null : new JobsPanel(serviceManager.serverSettings);
+    if (panel) {
+      app.shell.add(panel, 'left', { rank: 250 });
+      // Else a page that was left with this panel in front comes back without a sidebar.
+      restorer?.add(panel, panel.id);
+    }
     const show = async (path: string | null) => {
-      if (isNotebook) {
-        const query = path === null ? '' : URLExt.objectToQueryString({ script: path });
-        window.open(URLExt.join(baseUrl, 'portal/jobs') + query, '_blank');
+      if (panel) {
+        app.shell.activateById(panel.id);
+        await (path === null ? null : panel.preview(path));
         return;
       }
-      if (panel === null || panel.isDisposed) {
-        panel = new JobsPanel(serviceManager.serverSettings);
-        app.shell.add(panel, 'main');
-      }
-      app.shell.activateById(panel.id);
-      await panel.load(path);
+      const query = path === null ? '' : URLExt.objectToQueryString({ script: path });
+      window.open(URLExt.join(baseUrl, 'portal/jobs') + query, '_blank');
     };
 
     commands.addCommand(OPEN_JOBS, {
-      label: 'Slurm Jobs',
-      caption: 'Your jobs on the cluster: output, cancel, submit',
+      label: 'Jobs and Runs',
+      caption:
+        'Your jobs on the cluster and the trainings of run(): progress, output, result, stop',
       icon: jobsIcon,
       execute: () => show(null)
     });

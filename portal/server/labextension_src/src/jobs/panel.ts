@@ -3,82 +3,70 @@ import { ServerConnection } from '@jupyterlab/services';
 import { Widget } from '@lumino/widgets';
 
 import { fetchPortal } from '../base/api';
-import { jobsIcon, runsIcon } from '../base/icon';
+import { jobsIcon } from '../base/icon';
 
-interface IPageModule {
-  /** Returns a function that ends it. */
-  mount(root: Element, baseUrl: string, script: string | null): () => void;
+interface IMounted {
+  /** Ask whether to submit a script. */
+  preview(script: string): Promise<void>;
+  end(): void;
 }
 
-/** A page of the notebook server in JupyterLab; its parts, style and script are the page's. */
-class PagePanel extends Widget {
-  private end: (() => void) | null = null;
+interface IPageModule {
+  mount(root: Element, baseUrl: string, script: string | null): IMounted;
+}
 
-  constructor(
-    private readonly settings: ServerConnection.ISettings,
-    private readonly name: 'jobs' | 'runs'
-  ) {
+/** The user's jobs and runs in the sidebar; its parts, style and script are the page's. */
+export class JobsPanel extends Widget {
+  private mounted: Promise<IMounted> | null = null;
+
+  constructor(private readonly settings: ServerConnection.ISettings) {
     super();
-    this.id = `data-scientist-portal-${name}`;
+    this.id = 'data-scientist-portal-jobs';
+    this.title.icon = jobsIcon;
+    this.title.caption = 'Jobs and runs: what you have submitted, and the trainings of run()';
   }
 
-  /** Show the page, and where a script is given ask whether to submit it. */
-  async load(script: string | null): Promise<void> {
-    const { baseUrl } = this.settings;
-    let response: Response;
+  /** Ask whether to submit a script. */
+  async preview(script: string): Promise<void> {
+    await (await this.load())?.preview(script);
+  }
+
+  dispose(): void {
+    void this.mounted?.then(mounted => mounted.end());
+    super.dispose();
+  }
+
+  protected onAfterShow(): void {
+    void this.load();
+  }
+
+  private async load(): Promise<IMounted | null> {
+    this.mounted ??= this.mount();
     try {
-      response = await fetchPortal(this.settings, `portal/${this.name}`);
+      return await this.mounted;
     } catch (error) {
+      // The next time the panel is shown it is tried again.
+      this.mounted = null;
       this.node.textContent = (error as Error).message;
-      return;
+      return null;
     }
+  }
+
+  private async mount(): Promise<IMounted> {
+    const { baseUrl } = this.settings;
+    const response = await fetchPortal(this.settings, 'portal/jobs');
     const page = new DOMParser().parseFromString(await response.text(), 'text/html');
     const root = page.querySelector('.dsp-page')!;
-    const styles = ['page', this.name].map(name => {
+    const styles = ['page', 'jobs'].map(name => {
       const style = document.createElement('link');
       style.rel = 'stylesheet';
       style.href = URLExt.join(baseUrl, `static/portal/${name}.css`);
       return style;
     });
     const program = (await import(
-      /* webpackIgnore: true */ URLExt.join(baseUrl, `static/portal/${this.name}.js`)
+      /* webpackIgnore: true */ URLExt.join(baseUrl, 'static/portal/jobs.js')
     )) as IPageModule;
-    this.end?.();
     this.node.replaceChildren(...styles, root);
-    this.end = program.mount(root, baseUrl, script);
-  }
-
-  dispose(): void {
-    this.end?.();
-    this.end = null;
-    super.dispose();
-  }
-}
-
-/** The user's Slurm jobs as a tab. */
-export class JobsPanel extends PagePanel {
-  constructor(settings: ServerConnection.ISettings) {
-    super(settings, 'jobs');
-    this.title.label = 'Slurm Jobs';
-    this.title.icon = jobsIcon;
-    this.title.closable = true;
-  }
-}
-
-/** The user's runs in the sidebar. */
-export class RunsPanel extends PagePanel {
-  private isLoaded = false;
-
-  constructor(settings: ServerConnection.ISettings) {
-    super(settings, 'runs');
-    this.title.icon = runsIcon;
-    this.title.caption = 'Runs: the trainings that run() has started';
-  }
-
-  protected onAfterShow(): void {
-    if (!this.isLoaded) {
-      this.isLoaded = true;
-      void this.load(null);
-    }
+    return program.mount(root, baseUrl, null);
   }
 }

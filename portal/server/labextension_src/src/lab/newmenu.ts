@@ -6,15 +6,14 @@ import { NEW_ENVIRONMENT } from '../environments/environments';
 import { OPEN_JOBS } from '../jobs/jobs';
 import { addToNewMenu } from '../base/newitem';
 import { hasMlflow, OPEN_MLFLOW } from '../viewers/mlflow';
-import { OPEN_RUNS } from '../runs/runs';
 import { OPEN_TENSORBOARD } from '../viewers/tensorboard';
 import { ASK_FOR_FOLDER } from '../viewers/viewer';
 
-/** "TensorBoard", "MLflow", "Slurm Jobs", "Runs" and "New Environment …" in the New menu of Notebook's file list. */
+/** "TensorBoard", "MLflow", "Jobs and Runs" and "New Environment …" in the New menu of Notebook's file list. */
 export const newMenuPlugin: JupyterFrontEndPlugin<void> = {
   id: 'data-scientist-portal:new-menu',
   description:
-    'Adds TensorBoard, MLflow, Slurm Jobs, Runs and New Environment to the New menu of Jupyter Notebook.',
+    'Adds TensorBoard, MLflow, Jobs and Runs and New Environment to the New menu of Jupyter Notebook.',
   autoStart: true,
   requires: [IDefaultFileBrowser, IToolbarWidgetRegistry],
   activate: (
@@ -27,7 +26,6 @@ export const newMenuPlugin: JupyterFrontEndPlugin<void> = {
       addToNewMenu(app, browser, toolbars, { command: OPEN_MLFLOW, args: ASK_FOR_FOLDER });
     }
     addToNewMenu(app, browser, toolbars, { command: OPEN_JOBS });
-    addToNewMenu(app, browser, toolbars, { command: OPEN_RUNS });
     addToNewMenu(app, browser, toolbars, { command: NEW_ENVIRONMENT });
   }
 };

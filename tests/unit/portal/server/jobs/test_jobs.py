@@ -7,20 +7,27 @@ from pathlib import Path
 
 import pytest
 
-from portal.server.base.errors import JobError
-from portal.server.jobs.jobs import is_job_id, parse_accounting, parse_gpus, parse_queue
+from portal.server.jobs.errors import JobError
+from portal.server.jobs.jobs import (
+    Action,
+    is_job_id,
+    parse_accounting,
+    parse_action,
+    parse_gpus,
+    parse_queue,
+)
 from portal.server.jobs.queue import JobQueue
 from portal.server.jobs.script import parse_options
 
 QUEUE = """\
-m|7|RUNNING|jupyter|1:02:03|8:00:00|1|16|gres/gpu:v100:2|2026-11-23T06:00:00|None|dsportal-ada
-m|8|PENDING|jupyter|0:00|10:00|2|8|gres:gpu:4|2026-11-23T09:30:00|Resources|a | b
+m|7|RUNNING|jupyter|1:02:03|8:00:00|1|16|gres/gpu:v100:2|2026-11-23T06:00:00|None|node01|dsportal-ada
+m|8|PENDING|jupyter|0:00|10:00|2|8|gres:gpu:4|2026-11-23T09:30:00|Resources||a | b
 """
 ACCOUNTING = """\
-5|CANCELLED by 1001|jupyter|00:01:00|00:10:00|1|8|billing=8,gres/gpu=1,cpu=8|Unknown|0:0|first
-6|FAILED|jupyter|00:00:01|UNLIMITED|1|1|billing=1,cpu=1|2026-11-23T06:00:00|7:0|second|x
-7|RUNNING|jupyter|00:01:02|08:00:00|1|16|cpu=16|2026-11-23T06:00:00|0:0|dsportal-ada
-8|PENDING|jupyter|00:00:00|00:10:00|2|8|cpu=8,gres/gpu=8,gres/gpu:a100=8|Unknown|0:0|a | b
+5|CANCELLED by 1001|jupyter|00:01:00|00:10:00|1|8|gres/gpu=1,cpu=8|Unknown|0:0|None assigned|first
+6|FAILED|jupyter|00:00:01|UNLIMITED|1|1|billing=1,cpu=1|2026-11-23T06:00:00|7:0|node01|second|x
+7|RUNNING|jupyter|00:01:02|08:00:00|1|16|cpu=16|2026-11-23T06:00:00|0:0|node01|dsportal-ada
+8|PENDING|jupyter|00:00:00|00:10:00|2|8|cpu=8,gres/gpu=8,gres/gpu:a100=8|Unknown|0:0||a | b
 """
 
 
@@ -70,8 +77,22 @@ def test_only_a_job_that_waits_has_an_expected_start() -> None:
     assert (session.starts_at, unknown.starts_at) == ("", "")
 
 
+def test_a_job_that_is_held_is_released() -> None:
+    waiting = QUEUE.splitlines()[1]
+    (held,) = parse_queue(waiting.replace("Resources", "JobHeldUser"), "m")
+    (held_by_others,) = parse_queue(waiting.replace("Resources", "JobHeldAdmin"), "m")
+    session, job = parse_queue(QUEUE, "m")
+    (running,) = parse_queue(waiting.replace("PENDING", "RUNNING"), "m")
+
+    assert held.actions == (Action.RELEASE,)
+    assert held.reason.endswith("Release it.")
+    assert job.actions == held_by_others.actions == (Action.HOLD,)
+    assert running.actions == (Action.REQUEUE,)
+    assert session.actions == ()
+
+
 def test_a_limit_is_said_in_words_with_the_next_step() -> None:
-    line = "m|9|PENDING|jupyter|0:00|10:00|1|8|gres:gpu:4|N/A|QOSMaxGRESPerUser|train\n"
+    line = "m|9|PENDING|jupyter|0:00|10:00|1|8|gres:gpu:4|N/A|QOSMaxGRESPerUser||train\n"
 
     (job,) = parse_queue(line, "m")
 
@@ -111,6 +132,12 @@ async def test_no_option_of_a_command_passes_for_a_job_id(text: str) -> None:
     assert not is_job_id(text)
     with pytest.raises(JobError, match="is no job id"):
         await JobQueue("", Path("/nowhere")).cancel(text)
+
+
+@pytest.mark.parametrize("action", ["requeuehold", "", None, ["hold"]])
+def test_nothing_else_is_done_to_a_job(action: object) -> None:
+    with pytest.raises(JobError, match="Choose hold, release, requeue"):
+        parse_action(action)
 
 
 async def test_a_session_does_not_cancel_itself() -> None:

@@ -1,4 +1,4 @@
-// What the pages of jobs and of runs share: requests to the notebook server, and their messages.
+// Requests to the notebook server, and their messages.
 
 export function button(text, label, press) {
   const element = document.createElement('button');

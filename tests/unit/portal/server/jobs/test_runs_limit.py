@@ -6,8 +6,9 @@ import asyncio
 import logging
 from pathlib import Path
 
-from portal.server.runs.limit import RunsLimit
-from portal.server.runs.runs import Runs
+from portal.server.jobs.queue import JobQueue
+from portal.server.jobs.runs import Runs
+from portal.server.jobs.runs_limit import RunsLimit
 from tests.support.told import tables
 
 
@@ -15,7 +16,7 @@ class TrimmedRuns(Runs):
     """Notes with what it is trimmed."""
 
     def __init__(self, home: Path) -> None:
-        super().__init__(home)
+        super().__init__(home, JobQueue("", home))
         self.limits: list[tuple[int, int]] = []
         self.is_trimmed = asyncio.Event()
 

@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dsportal.diagnosis import Situation, explain_waiting
-from dsportal.diagnosis.messages import JOB
-from dsportal.slurm.states import Phase, parse_state
-from portal.server.runs.folder import FolderSize, RunRecord
+from portal.server.jobs.jobs import SlurmJob
+from portal.server.jobs.run_folder import FolderSize, RunRecord
 
 # From the folder of a run to its step or job in Slurm's list.
 STARTS_WITHIN_S = 30.0
@@ -20,11 +18,11 @@ class Listing:
     """What Slurm says about the user's jobs and steps.
 
     Attributes:
-        jobs: State, partition, nodes and reason of each job by its id.
+        jobs: The user's jobs by their ids, those of the last day that are over included.
         steps: Ids of steps by their names.
     """
 
-    jobs: Mapping[str, list[str]]
+    jobs: Mapping[str, SlurmJob]
     steps: Mapping[str, str]
 
 
@@ -73,20 +71,17 @@ def view_run(
     """
     if record.end:
         return RunView(record=record, state=record.end, words=record.words, nodes="", size=size)
-    state, words, nodes = "lost", "", ""
+    words, nodes = "It ended without a word, for example because its session or node ended.", ""
+    state = "lost"
     if listing is None:
         state, words = "unknown", "Slurm is not responding."
     elif record.job_id in listing.jobs:
-        word, partition, nodes, reason = listing.jobs[record.job_id]
-        state = "running"
-        if parse_state(word).phase is Phase.WAITING:
-            situation = Situation(subject=JOB, n_gpus=record.n_gpus, partition=partition)
-            state = "waiting"
-            words = str(explain_waiting(reason, situation, state=parse_state(word)))
+        job = listing.jobs[record.job_id]
+        state = "lost" if job.is_over else "waiting" if job.phase == "waiting" else "running"
+        # A job that Slurm ended wrote nothing into the folder.
+        words, nodes = job.reason or (words if job.is_over else ""), job.nodes
     elif record.name in listing.steps:
-        state = "running"
+        state, words = "running", ""
     elif now_s - record.started_s < STARTS_WITHIN_S:
         state, words = "running", "It is starting."
-    else:
-        words = "It ended without a word, for example because its session or node ended."
     return RunView(record=record, state=state, words=words, nodes=nodes, size=size)

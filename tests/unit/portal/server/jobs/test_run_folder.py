@@ -13,7 +13,7 @@ from dsportal.task.folder import RunFolder
 from dsportal.task.folders import create_folder
 from dsportal.task.plan import End, Plan
 from dsportal.task.throughput import Throughput
-from portal.server.runs.folder import (
+from portal.server.jobs.run_folder import (
     MlflowRun,
     RunRecord,
     measure_folder,

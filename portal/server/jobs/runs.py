@@ -7,12 +7,15 @@ import os
 import shutil
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from dsportal.slurm.listing import Squeue, new_nonce
-from portal.server.base.errors import NoSuchRunError, RunError
-from portal.server.runs.folder import (
+from portal.server.jobs.errors import NoSuchRunError, RunError
+from portal.server.jobs.jobs import SlurmJob
+from portal.server.jobs.queue import JobQueue
+from portal.server.jobs.run_folder import (
     MOST_LABEL_CHARACTERS,
     NAME,
     FolderSize,
@@ -21,7 +24,7 @@ from portal.server.runs.folder import (
     read_record,
     write_label,
 )
-from portal.server.runs.view import Listing, RunView, view_run
+from portal.server.jobs.run_view import Listing, RunView, view_run
 from spawner.client.command import query
 from spawner.errors import SlurmError, SlurmUnavailableError
 
@@ -29,7 +32,6 @@ TIMEOUT_S = 15
 N_LISTED = 100
 MEASURE_EVERY_S = 300.0
 FOLDER = "portal-runs"
-_JOBS = Squeue("iTPNr")
 _STEPS = Squeue("ij")
 
 
@@ -38,18 +40,23 @@ class Runs:
 
     Args:
         home: The user's home.
+        queue: The user's jobs.
     """
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, queue: JobQueue) -> None:
         self.parent = home / FOLDER
+        self._queue = queue
         self._sizes: dict[str, tuple[float, FolderSize]] = {}
         self._ended: dict[str, RunRecord] = {}
 
-    async def list_runs(self, n: int = N_LISTED) -> list[RunView]:
+    async def list_runs(
+        self, n: int = N_LISTED, jobs: Sequence[SlurmJob] | None = None
+    ) -> list[RunView]:
         """Return the newest runs, the newest first.
 
         Args:
             n: Most runs to return.
+            jobs: The user's jobs, if they were just listed.
 
         Raises:
             OSError: If the folder of runs cannot be read.
@@ -57,7 +64,7 @@ class Runs:
         records = await asyncio.to_thread(self._read_records, n)
         listing = None
         if any(not record.end for record in records):
-            listing = await _ask_slurm()
+            listing = await self._ask_slurm(jobs)
             # Again: what Slurm no longer knows may have written its end since.
             records = await asyncio.to_thread(self._read_records, n)
         now_s = time.time()
@@ -95,7 +102,7 @@ class Runs:
         """
         folder = self.folder(name)
         record = await asyncio.to_thread(read_record, folder)
-        listing = await _ask_slurm()
+        listing = await self._ask_slurm()
         if listing is None:
             raise SlurmUnavailableError("Slurm is not responding. Try again in a minute.")
         target = "" if record is None else _target(record, listing)
@@ -155,6 +162,20 @@ class Runs:
                 removed.append(name)
         return removed
 
+    async def _ask_slurm(self, jobs: Sequence[SlurmJob] | None = None) -> Listing | None:
+        nonce = new_nonce()
+        argv = ("squeue", "--steps", f"--user={os.getuid()}", *_STEPS.options(nonce))
+        try:
+            if jobs is None:
+                jobs = await self._queue.list_jobs()
+            steps = await query(argv, timeout_s=TIMEOUT_S)
+        except SlurmError:
+            return None
+        return Listing(
+            jobs={job.id: job for job in jobs},
+            steps={name: step_id for step_id, name in _STEPS.rows(steps.stdout, nonce)},
+        )
+
     def _read_records(self, n: int) -> list[RunRecord]:
         try:
             names = [entry.name for entry in os.scandir(self.parent) if NAME.fullmatch(entry.name)]
@@ -186,23 +207,6 @@ class Runs:
 
 def _target(record: RunRecord, listing: Listing) -> str:
     if record.job_id:
-        return record.job_id if record.job_id in listing.jobs else ""
+        job = listing.jobs.get(record.job_id)
+        return "" if job is None or job.is_over else job.id
     return listing.steps.get(record.name, "")
-
-
-async def _ask_slurm() -> Listing | None:
-    nonce = new_nonce()
-    try:
-        jobs, steps = await asyncio.gather(
-            query(("squeue", "--all", "--me", *_JOBS.options(nonce)), timeout_s=TIMEOUT_S),
-            query(
-                ("squeue", "--steps", f"--user={os.getuid()}", *_STEPS.options(nonce)),
-                timeout_s=TIMEOUT_S,
-            ),
-        )
-    except SlurmError:
-        return None
-    return Listing(
-        jobs={job_id: rest for job_id, *rest in _JOBS.rows(jobs.stdout, nonce)},
-        steps={name: step_id for step_id, name in _STEPS.rows(steps.stdout, nonce)},
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from portal.server.runs.runs import Runs
+from portal.server.jobs.runs import Runs
 from portal.settings.session_tables import SessionTables
 
 EVERY_S = 3600.0

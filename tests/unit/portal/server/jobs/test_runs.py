@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from portal.server.base.errors import NoSuchRunError, RunError
-from portal.server.runs import runs as module
-from portal.server.runs.folder import RunRecord
-from portal.server.runs.runs import Runs
-from portal.server.runs.view import STARTS_WITHIN_S, Listing, view_run
+from portal.server.jobs.errors import NoSuchRunError, RunError
+from portal.server.jobs.jobs import SlurmJob, parse_accounting, parse_queue
+from portal.server.jobs.queue import JobQueue
+from portal.server.jobs.run_folder import RunRecord
+from portal.server.jobs.run_view import STARTS_WITHIN_S, Listing, RunView, view_run
+from portal.server.jobs.runs import Runs
 
 OLDER = "20261123-040506-train-ab23"
 NEWER = "20261123-040507-train-cd45"
@@ -55,15 +56,28 @@ def test_a_step_of_a_session_runs_as_long_as_slurm_lists_it() -> None:
     assert state(record(), NOTHING, now_s=STARTS_WITHIN_S - 1) == "running"
 
 
+def queued(state: str, reason: str, nodes: str = "") -> SlurmJob:
+    line = f"m|12|{state}|gpu|0:05|5:00|2|8|N/A|2026-11-23T06:00:00|{reason}|{nodes}|{OLDER}"
+    return parse_queue(line, "m")[0]
+
+
+def view_of(job: SlurmJob) -> RunView:
+    return view_run(record(job_id="12"), Listing(jobs={"12": job}, steps={}), None, LATER_S)
+
+
 def test_a_job_says_where_it_runs_and_why_it_waits() -> None:
-    jobs = {"12": ["RUNNING", "gpu", "node[01-02]", "None"]}
-    view = view_run(record(job_id="12"), Listing(jobs=jobs, steps={}), None, LATER_S)
+    view = view_of(queued("RUNNING", "None", "node[01-02]"))
     assert (view.state, view.nodes, view.is_over) == ("running", "node[01-02]", False)
-    jobs = {"12": ["PENDING", "gpu", "", "Resources"]}
-    view = view_run(record(job_id="12"), Listing(jobs=jobs, steps={}), None, LATER_S)
+    view = view_of(queued("PENDING", "Resources"))
     assert view.state == "waiting"
-    assert "Resources" not in view.words
-    assert view.words
+    assert view.words.startswith("The GPUs, cores or memory that the job needs are in use")
+
+
+def test_a_run_whose_job_slurm_ended_says_why() -> None:
+    line = f"12|OUT_OF_MEMORY|gpu|0:05|5:00|2|8||2026-11-23T06:00:00|0:125|node01|{OLDER}"
+    (job,) = parse_accounting(line, "|")
+    view = view_of(job)
+    assert (view.state, view.words) == ("lost", job.reason)
 
 
 def test_without_slurm_nothing_is_known() -> None:
@@ -74,21 +88,18 @@ def test_without_slurm_nothing_is_known() -> None:
 @pytest.fixture
 def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runs:
     """Two runs that Slurm does not know."""
-    monkeypatch.setattr(module, "_ask_slurm", answer_of(NOTHING))
+
+    async def ask(runs: Runs, jobs: object = None) -> Listing:
+        return NOTHING
+
+    monkeypatch.setattr(Runs, "_ask_slurm", ask)
     for name in (OLDER, NEWER):
         folder = tmp_path / "portal-runs" / name
         folder.mkdir(parents=True)
         (folder / "run.json").write_text(json.dumps({"n_ranks": 1, "n_nodes": 1}))
     end = json.dumps({"status": 0})
     (tmp_path / "portal-runs" / OLDER / "end.json").write_text(end)
-    return Runs(tmp_path)
-
-
-def answer_of(listing: Listing) -> object:
-    async def ask() -> Listing:
-        return listing
-
-    return ask
+    return Runs(tmp_path, JobQueue("", tmp_path))
 
 
 def end_newer(runs: Runs) -> None:
@@ -105,7 +116,7 @@ def test_the_newest_run_comes_first(runs: Runs) -> None:
 
 
 def test_there_may_be_no_runs(tmp_path: Path) -> None:
-    assert asyncio.run(Runs(tmp_path).list_runs()) == []
+    assert asyncio.run(Runs(tmp_path, JobQueue("", tmp_path)).list_runs()) == []
 
 
 def test_a_run_that_goes_on_is_not_removed(runs: Runs) -> None:

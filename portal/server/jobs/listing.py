@@ -1,0 +1,80 @@
+"""The one list of jobs and runs: a run that is a job of its own is one row with that job."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from portal.server.jobs.jobs import SlurmJob
+from portal.server.jobs.queue import JobQueue
+from portal.server.jobs.run_view import RunView
+from portal.server.jobs.runs import Runs
+from spawner.errors import SlurmError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A job, a run of a session, or a run with the job that is its own."""
+
+    job: SlurmJob | None
+    run: RunView | None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether neither waits nor runs, as far as is known."""
+        return all(each.is_over for each in (self.job, self.run) if each is not None)
+
+    @property
+    def at_s(self) -> float:
+        """When it started or ended, in seconds since 1970; infinite while it waits."""
+        if self.run is not None:
+            return self.run.record.started_s + self.run.record.seconds
+        return self.job.at_s if self.job is not None else 0.0
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {
+            "job": None if self.job is None else self.job.as_json(),
+            "run": None if self.run is None else self.run.as_json(),
+        }
+
+
+class JobList:
+    """All that the user has started.
+
+    Args:
+        queue: The user's jobs.
+        runs: The user's runs.
+    """
+
+    def __init__(self, queue: JobQueue, runs: Runs) -> None:
+        self.queue = queue
+        self.runs = runs
+
+    async def as_json(self) -> dict[str, Any]:
+        """Return the rows, and in words why jobs are missing, or "" if none are."""
+        jobs, problem = None, ""
+        try:
+            jobs = await self.queue.list_jobs()
+        except SlurmError as error:
+            # Runs have folders, which are there without Slurm.
+            problem = error.message
+        views = await self.runs.list_runs(jobs=jobs)
+        return {
+            "rows": [row.as_json() for row in join_rows(jobs or [], views)],
+            "problem": problem,
+        }
+
+
+def join_rows(jobs: Sequence[SlurmJob], runs: Sequence[RunView]) -> list[Row]:
+    """Return what waits, then what runs, then what is over, each with the newest first.
+
+    Args:
+        jobs: In Slurm's order, which those that wait keep.
+        runs: The newest first.
+    """
+    by_id = {job.id: job for job in jobs}
+    rows = [Row(job=by_id.pop(run.record.job_id, None), run=run) for run in runs]
+    rows += [Row(job=job, run=None) for job in by_id.values()]
+    return sorted(rows, key=lambda row: (row.is_over, -row.at_s))

@@ -1,1 +1,0 @@
-"""The user's runs, those trainings that `dsportal.run` started: their folders and states."""

@@ -1,0 +1,60 @@
+"""Jobs and runs are one list."""
+
+from __future__ import annotations
+
+from portal.server.jobs.jobs import SlurmJob, parse_accounting, parse_queue
+from portal.server.jobs.listing import join_rows
+from portal.server.jobs.run_folder import RunRecord
+from portal.server.jobs.run_view import RunView
+
+QUEUE = """\
+m|9|PENDING|gpu|0:00|10:00|1|8|N/A|2026-11-23T09:00:00|Priority||later
+m|8|PENDING|gpu|0:00|10:00|1|8|N/A|N/A|Priority||unknown
+m|7|RUNNING|gpu|1:00|10:00|1|8|N/A|2026-11-23T06:00:00|None|node01|run
+"""
+ACCOUNTING = "6|COMPLETED|gpu|1:00|10:00|1|8||2026-11-23T05:00:00|0:0|node01|ended"
+
+
+def jobs() -> list[SlurmJob]:
+    return parse_queue(QUEUE, "m") + parse_accounting(ACCOUNTING, "|")
+
+
+def run(name: str, started_s: float, job_id: str = "", state: str = "done") -> RunView:
+    record = RunRecord(
+        name=name,
+        function="train",
+        label="",
+        started_s=started_s,
+        n_gpus=1,
+        n_nodes=1,
+        job_id=job_id,
+        end=state if state == "done" else "",
+        words="",
+        seconds=0.0,
+        done="",
+        progress=None,
+        mlflow=None,
+        notebook="",
+        continues="",
+    )
+    return RunView(record=record, state=state, words="", nodes="", size=None)
+
+
+def test_what_waits_comes_first_and_what_is_over_last_the_newest_first() -> None:
+    newest = jobs()[-1].at_s + 60
+    runs = [run("newest", newest), run("oldest", 0.0)]
+
+    rows = join_rows(jobs(), runs)
+
+    names = [row.run.record.name if row.run else row.job.name for row in rows if row.run or row.job]
+    assert names == ["later", "unknown", "run", "newest", "ended", "oldest"]
+
+
+def test_a_run_and_the_job_that_is_its_own_are_one_row() -> None:
+    rows = join_rows(jobs(), [run("own", 0.0, job_id="7", state="running")])
+
+    assert len(rows) == len(jobs())
+    (row,) = [row for row in rows if row.run]
+    assert row.job is not None
+    assert row.job.id == "7"
+    assert not row.is_over
