@@ -296,7 +296,6 @@ SESSION_OWNER = frozenset({
     r"/portal/jobs$",
     r"/portal/mlflow/([^/]+)(/.*)?$",
     r"/portal/ssh$",
-    r"/portal/tensorboard.js$",
     r"/portal/tensorboards/([^/]+)(/.*)?$",
     r"/portal/tools/KEY/NAME$",
     r"/portal/tools/KEY/NAME/(.*)$",

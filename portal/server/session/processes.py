@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import PurePath
 from typing import Any
@@ -25,7 +25,6 @@ THE_PORTAL = "The portal"
 KERNEL = "Kernel"
 _RANK = ".worker.rank"
 TENSORBOARD = "TensorBoard"
-_LOADED_TENSORBOARD = "TensorBoard, loaded"
 _SHELLS = frozenset({"bash", "csh", "dash", "fish", "ksh", "sh", "tcsh", "zsh"})
 _PORTAL_PROGRAM = re.compile(r"/(spawner/(node|programs)|portal/server)/[a-z0-9_/]+\.py$")
 _TENSORBOARD_PROGRAM = re.compile(r"\bportal/server/viewers/tensorboard/process$")
@@ -142,7 +141,6 @@ class ProcessReader:
         cpu_s: dict[tuple[int, float], float] = {}
         disk: dict[tuple[int, float], tuple[int, int]] = {}
         held: dict[tuple[int, float], ProcessUse] = {}
-        parents: set[int] = set()
         for pid in self._pids():
             with contextlib.suppress(psutil.Error, OSError):
                 process = psutil.Process(pid)
@@ -150,12 +148,10 @@ class ProcessReader:
                     key = (pid, process.create_time())
                     times = process.cpu_times()
                     held[key] = _describe(process)
-                    parents.add(process.ppid())
                     cpu_s[key] = times.user + times.system
                 with contextlib.suppress(psutil.Error, OSError):
                     counted = process.io_counters()
                     disk[key] = (counted.read_bytes, counted.write_bytes)
-        held = {key: _without_idle_tensorboard(use, parents) for key, use in held.items()}
         now = _Counters(self._clock(), cpu_s, disk, _network_bytes())
         last, self._last = self._last, now
         passed_s = 0.0 if last is None else now.at_s - last.at_s
@@ -189,13 +185,6 @@ def _describe(process: psutil.Process) -> ProcessUse:
         memory_mib=process.memory_info().rss // MIB,
         kernel_id="" if name == THE_PORTAL else _kernel_id(command),
     )
-
-
-def _without_idle_tensorboard(use: ProcessUse, parents: Collection[int]) -> ProcessUse:
-    # One is kept loaded for the next click. It has no program that reads logs for it yet.
-    if use.name != _LOADED_TENSORBOARD:
-        return use
-    return replace(use, name=TENSORBOARD if use.pid in parents else THE_PORTAL)
 
 
 def name_of(command: list[str], name: str) -> str:
@@ -242,7 +231,7 @@ def _name_of_script(command: list[str]) -> str:
     if words[0].endswith(_RANK):
         return "Rank of run()"
     if _TENSORBOARD_PROGRAM.search(words[0]):
-        return _LOADED_TENSORBOARD
+        return TENSORBOARD
     if _MLFLOW_PROGRAM.search(words[0]):
         return "MLflow"
     return THE_PORTAL if _PORTAL_PROGRAM.search(words[0]) else PurePath(words[0]).name

@@ -13,8 +13,6 @@ from portal.server.base.errors import FolderError
 from portal.server.viewers.folder import parse_request
 from portal.server.viewers.pages import FolderPages
 from portal.server.viewers.proxy import PageProxy
-from portal.server.viewers.tensorboard.pages import TensorBoards
-from portal.server.viewers.tensorboard.script import ROUTE, TensorBoardScriptHandler
 from portal.server.viewers.viewer import Viewer
 
 
@@ -30,8 +28,6 @@ class PagesHandler(APIHandler):
     @for_the_user
     async def get(self) -> None:
         """List those that run, oldest first."""
-        # Whoever lists them may open one soon.
-        self.pages.keep_spare()
         self.finish(json.dumps([page.as_json() for page in self.pages.running()]))
 
     @for_the_user
@@ -107,9 +103,3 @@ def page_routes(pages: FolderPages, proxy: type[PageProxy] = PageProxy) -> list[
         (rf"/portal/api/{name}/([^/]+)", PageHandler, shared),
         (rf"/{pages.viewer.route}/([^/]+)(/.*)?", proxy, shared),
     ]
-
-
-def tensorboard_routes(tensorboards: TensorBoards) -> list[Any]:
-    """Return the routes of TensorBoards, of their pages and of the script that these share."""
-    script = (rf"/{ROUTE}", TensorBoardScriptHandler, {"script": tensorboards.script})
-    return [*page_routes(tensorboards), script]

@@ -1,4 +1,4 @@
-"""One process that shows folders: started ahead as a spare, then told which to show."""
+"""One process that shows folders."""
 
 from __future__ import annotations
 
@@ -79,37 +79,6 @@ class FolderPage:
             await _kill(self.process)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spare:
-    """A process that has loaded its viewer (or is loading it) and waits for folders to show.
-
-    Attributes:
-        viewer: What it is.
-        process: A child of the notebook server.
-        folder: Private to this process: its socket and its log.
-    """
-
-    viewer: Viewer
-    process: Process = field(repr=False)
-    folder: Path
-
-    @property
-    def is_running(self) -> bool:
-        """Whether its process is alive."""
-        return self.process.returncode is None
-
-    async def discard(self) -> None:
-        """Kill it and remove its folder."""
-        if self.is_running:
-            await _kill(self.process)
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def log_sentence(self) -> str:
-        """Return the end of its log, to follow a sentence about its failure; "" if it is empty."""
-        text = (self.folder / "log").read_text(encoding="utf-8", errors="replace").strip()
-        return f" The end of its log: {text[-_SHOWN_LOG_CHARS:]}" if text else ""
-
-
 async def _kill(process: Process) -> None:
     process.kill()
     # A process in uninterruptible sleep on a dead file server ends only once that server answers.
@@ -117,15 +86,28 @@ async def _kill(process: Process) -> None:
         await asyncio.wait_for(process.wait(), _STOP_TIMEOUT_S)
 
 
-async def start_spare(viewer: Viewer, *, python: str, private_dir: Path) -> Spare:
-    """Start a process that shows nothing yet.
+async def start_page(
+    viewer: Viewer,
+    logdirs: tuple[Folder, ...],
+    *,
+    python: str,
+    private_dir: Path,
+    page_id: str,
+    base_url: str,
+    timeout_s: float,
+) -> FolderPage:
+    """Start a viewer on folders, and wait until it answers.
 
     Call it on the main thread: the process is killed when the thread that started it ends.
 
     Args:
         viewer: What to start.
+        logdirs: Several folders appear as runs next to each other.
         python: Path of the Python in its environment.
-        private_dir: Folder that only the user can enter.
+        private_dir: Folder that only the user can enter; gets a folder for socket and log.
+        page_id: Its name in the URL, impossible to guess.
+        base_url: Path of the notebook server, with a slash at both ends.
+        timeout_s: Limit for the whole start.
     """
     if not os.access(python, os.X_OK):
         raise ViewerError(
@@ -134,65 +116,62 @@ async def start_spare(viewer: Viewer, *, python: str, private_dir: Path) -> Spar
         )
     folder = private_dir / secrets.token_hex(4)
     folder.mkdir(mode=0o700)
+    path_prefix = f"{base_url}{viewer.route}/{page_id}"
+    request = {
+        "logdir": str(_folder_to_read(logdirs, folder / "runs")),
+        "socket": str(folder / "socket"),
+        "path_prefix": path_prefix,
+        "title": f"{', '.join(logdir.path.name for logdir in logdirs)} - {viewer.title}",
+    }
+    process = await _start_process(viewer, python, folder / "log")
+    try:
+        note = await asyncio.wait_for(_hand_over(process, request), timeout_s)
+    except BaseException as error:
+        if process.returncode is None:
+            await _kill(process)
+        sentence = _log_sentence(folder / "log")
+        shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(error, TimeoutError):
+            raise ViewerError(
+                f"{viewer.title} did not start within {timeout_s:g} s. "
+                f"Try again when the node is less busy.{sentence}"
+            ) from None
+        if isinstance(error, _EndedError):
+            raise ViewerError(
+                f"{viewer.title} ended with exit status {process.returncode} before it could be"
+                f" used. Tell the administrators.{sentence}"
+            ) from None
+        raise
+    return FolderPage(
+        id=page_id,
+        logdirs=logdirs,
+        path_prefix=path_prefix,
+        socket_path=folder / "socket",
+        note=note,
+        process=process,
+    )
+
+
+class _EndedError(Exception):
+    """The process ended before it listened."""
+
+
+async def _start_process(viewer: Viewer, python: str, log_path: Path) -> Process:
     # Isolated, so that nothing of the user's (PYTHONPATH, user site) is imported into it.
     argv = bound(
         [python, "-I", str(viewer.program)], has_private_network=viewer.has_private_network
     )
     environment = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
-    with (folder / "log").open("wb") as log:
-        process = await asyncio.create_subprocess_exec(
+    with log_path.open("wb") as log:
+        return await asyncio.create_subprocess_exec(
             *argv, stdin=PIPE, stdout=PIPE, stderr=log, env=environment, cwd="/"
         )
-    return Spare(viewer=viewer, process=process, folder=folder)
 
 
-async def start_page(
-    logdirs: tuple[Folder, ...],
-    spare: Spare,
-    *,
-    page_id: str,
-    base_url: str,
-    program_path: str,
-    timeout_s: float,
-) -> FolderPage:
-    """Have a spare show folders, and wait until it answers.
-
-    Args:
-        logdirs: Several folders appear as runs next to each other.
-        spare: Killed and removed if this fails.
-        page_id: Its name in the URL, impossible to guess.
-        base_url: Path of the notebook server, with a slash at both ends.
-        program_path: URL path of the shared script; empty if the process serves its own.
-        timeout_s: Limit for the whole start.
-    """
-    title = spare.viewer.title
-    path_prefix = f"{base_url}{spare.viewer.route}/{page_id}"
-    socket_path = spare.folder / "socket"
-    request = {
-        "logdir": str(_folder_to_read(logdirs, spare.folder / "runs")),
-        "socket": str(socket_path),
-        "path_prefix": path_prefix,
-        "title": f"{', '.join(logdir.path.name for logdir in logdirs)} - {title}",
-        "program_path": program_path,
-    }
-    async with contextlib.AsyncExitStack() as on_failure:
-        on_failure.push_async_callback(spare.discard)
-        try:
-            note = await asyncio.wait_for(_hand_over(spare, request), timeout_s)
-        except TimeoutError:
-            raise ViewerError(
-                f"{title} did not start within {timeout_s:g} s. "
-                f"Try again when the node is less busy.{spare.log_sentence()}"
-            ) from None
-        on_failure.pop_all()
-    return FolderPage(
-        id=page_id,
-        logdirs=logdirs,
-        path_prefix=path_prefix,
-        socket_path=socket_path,
-        note=note,
-        process=spare.process,
-    )
+def _log_sentence(path: Path) -> str:
+    """Return the end of a log, to follow a sentence about a failure; "" if it is empty."""
+    text = path.read_text(encoding="utf-8", errors="replace").strip()
+    return f" The end of its log: {text[-_SHOWN_LOG_CHARS:]}" if text else ""
 
 
 def _folder_to_read(logdirs: tuple[Folder, ...], links_dir: Path) -> Path:
@@ -209,18 +188,15 @@ def _folder_to_read(logdirs: tuple[Folder, ...], links_dir: Path) -> Path:
     return links_dir
 
 
-async def _hand_over(spare: Spare, request: dict[str, Any]) -> str:
+async def _hand_over(process: Process, request: dict[str, Any]) -> str:
     """Send the process its request, and return its note once it listens."""
-    process, answer = spare.process, b""
+    answer = b""
     if process.stdin is not None and process.stdout is not None:
         process.stdin.write(json.dumps(request).encode() + b"\n")
         process.stdin.close()
         # Empty if the process ends before it listens.
         answer = await process.stdout.readline()
     if not answer:
-        status = await process.wait()
-        raise ViewerError(
-            f"{spare.viewer.title} ended with exit status {status} before it could be used. "
-            f"Tell the administrators.{spare.log_sentence()}"
-        )
+        await process.wait()
+        raise _EndedError
     return str(json.loads(answer)["note"])

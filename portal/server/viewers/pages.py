@@ -19,11 +19,8 @@ from portal.server.base.errors import StorageTimeoutError, ViewerError, ViewerLi
 from portal.server.base.private_dir import make_private_dir
 from portal.server.base.shared_storage import read_storage
 from portal.server.viewers.folder import Folder, resolve_folder
-from portal.server.viewers.page import FolderPage, Spare, start_page, start_spare
+from portal.server.viewers.page import FolderPage, start_page
 from portal.server.viewers.viewer import Viewer
-
-# The page that was just opened needs the CPU first.
-_NEXT_SPARE_AFTER_S = 15.0
 
 
 class FolderPages(LoggingConfigurable):
@@ -66,22 +63,10 @@ class FolderPages(LoggingConfigurable):
         # Folders of those that were stopped as idle: a request for them starts them again.
         self._asleep: dict[str, tuple[Folder, ...]] = {}
         self._private_dir: Path | None = None
-        self._spare: asyncio.Task[Spare] | None = None
-        self._no_spare_before = 0.0
-
-    def program_path(self) -> str:
-        """Return the URL path of a script that all pages share; empty if there is none."""
-        return ""
 
     def check(self, logdir: Folder) -> Folder:
         """Return a folder that may be shown."""
         return logdir
-
-    def keep_spare(self) -> None:
-        """Start a process ahead of the next one that is opened, if there is none yet."""
-        is_there = self._spare is not None and not _is_lost(self._spare)
-        if not is_there and time.monotonic() >= self._no_spare_before:
-            self._spare = asyncio.create_task(self._start_spare())
 
     def running(self) -> tuple[FolderPage, ...]:
         """Return those that run, oldest first."""
@@ -154,9 +139,6 @@ class FolderPages(LoggingConfigurable):
         for start in self._starts.values():
             start.cancel()
         await asyncio.gather(*(page.stop() for page in pages))
-        if self._spare is not None and not _is_lost(self._spare):
-            await (await self._spare).discard()
-            self._spare = None
         if self._private_dir is not None:
             shutil.rmtree(self._private_dir, ignore_errors=True)
             self._private_dir = None
@@ -189,14 +171,7 @@ class FolderPages(LoggingConfigurable):
                 " again."
             )
 
-    async def _take_spare(self) -> Spare:
-        spare, self._spare = self._spare, None
-        self._no_spare_before = time.monotonic() + _NEXT_SPARE_AFTER_S
-        if spare is None or _is_lost(spare):
-            return await self._start_spare()
-        return await spare
-
-    async def _start_spare(self) -> Spare:
+    def _make_private_dir(self) -> Path:
         if self._private_dir is None:
             try:
                 self._private_dir = make_private_dir()
@@ -205,15 +180,16 @@ class FolderPages(LoggingConfigurable):
                     f"{self.viewer.title} needs a folder for its socket, and none can be made on "
                     f"this node ({error}). Tell the administrators."
                 ) from error
-        return await start_spare(self.viewer, python=self.python, private_dir=self._private_dir)
+        return self._private_dir
 
     async def _start(self, logdirs: tuple[Folder, ...], page_id: str) -> FolderPage:
         page = await start_page(
+            self.viewer,
             logdirs,
-            await self._take_spare(),
+            python=self.python,
+            private_dir=self._make_private_dir(),
             page_id=page_id,
             base_url=self.base_url,
-            program_path=self.program_path(),
             timeout_s=self.start_timeout_s,
         )
         self.log.info(
@@ -248,13 +224,6 @@ class FolderPages(LoggingConfigurable):
                 return
             with suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(page.process.wait(), left_s)
-
-
-def _is_lost(spare: asyncio.Task[Spare]) -> bool:
-    """Return whether a spare failed to start, or has ended."""
-    if not spare.done():
-        return False
-    return spare.cancelled() or spare.exception() is not None or not spare.result().is_running
 
 
 def _has_ended(start: asyncio.Task[FolderPage]) -> bool:

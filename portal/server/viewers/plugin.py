@@ -6,7 +6,7 @@ import asyncio
 import os
 
 from portal.server.base.feature import Feature, Plugin, Shared
-from portal.server.viewers.handlers import LocalPagesHandler, page_routes, tensorboard_routes
+from portal.server.viewers.handlers import LocalPagesHandler, page_routes
 from portal.server.viewers.mlflow.pages import MlflowPages
 from portal.server.viewers.mlflow.proxy import MlflowProxy
 from portal.server.viewers.mlflow.tracking import has_mlflow, offer_mlflow
@@ -27,13 +27,9 @@ def load(shared: Shared) -> Feature:
         await asyncio.gather(tensorboards.stop_all(), mlflow.stop_all())
 
     return Feature(
-        routes=[*tensorboard_routes(tensorboards), *page_routes(mlflow, MlflowProxy)],
+        routes=[*page_routes(tensorboards), *page_routes(mlflow, MlflowProxy)],
         local_routes=[(r"/tensorboards", LocalPagesHandler, {"pages": tensorboards})],
-        page_data={
-            "portalMlflow": "yes" if has_mlflow(settings) else "",
-            # The page loads it ahead.
-            "tensorBoardScript": tensorboards.script.path(server.base_url),
-        },
+        page_data={"portalMlflow": "yes" if has_mlflow(settings) else ""},
         stop=stop,
     )
 

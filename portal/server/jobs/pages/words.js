@@ -41,7 +41,7 @@ export function nameOf({ job, run }) {
   return job.is_session ? 'session of the portal' : job.name;
 }
 
-/** "job 12: 2 GPUs (v100), 16 cores in gpu. 5 min of 8 h." */
+/** "Job 12: 2 GPUs (v100), 16 cores in gpu. 5 min of 8 h." */
 export function jobWords(job, gpus) {
   const { id, n_nodes, n_cores, n_gpus, gpu_type, partition, nodes, elapsed, limit } = job;
   const resources = [
@@ -51,7 +51,7 @@ export function jobWords(job, gpus) {
   ];
   const time = elapsed && limit ? `${elapsed} of ${limit}` : elapsed || (limit && `up to ${limit}`);
   const place = resources.filter(part => part).join(', ') + (partition ? ` in ${partition}` : '');
-  return `job ${id}: ${place}.${time ? ` ${time}.` : ''}`;
+  return `Job ${id}: ${place}.${time ? ` ${time}.` : ''}`;
 }
 
 /** "2 GPUs, 1 node. Started Mon 2 Nov, 10:00, for 5 min, 3 MB." */

@@ -28,7 +28,7 @@ import { sessionPlugin } from './session/session';
 import { sharePlugin } from './sharing/share';
 import { templatesPlugin } from './templates/templates';
 import { storagePlugin } from './storage/storage';
-import { tensorBoardPlugin, tensorBoardScriptPlugin } from './viewers/tensorboard';
+import { tensorBoardPlugin } from './viewers/tensorboard';
 import { themePlugin } from './lab/theme';
 import { toolsPlugin } from './web_tools/tools';
 import { archivePlugin } from './files/archive';
@@ -38,7 +38,6 @@ import { uploadPlugin } from './files/upload';
 
 export default [
   tensorBoardPlugin,
-  tensorBoardScriptPlugin,
   mlflowPlugin,
   narrowPlugin,
   newMenuPlugin,

@@ -47,9 +47,6 @@ class MlflowPages(FolderPages):
     def _default_idle_timeout_s(self) -> float:
         return read_settings(os.environ).mlflow.idle_s
 
-    def keep_spare(self) -> None:
-        """Start none: one that waits would take as much memory as one that is used."""
-
     async def open(self, names: Sequence[str]) -> FolderPage:
         """Return the page that shows this folder; start one if there is none."""
         if len(names) > 1:

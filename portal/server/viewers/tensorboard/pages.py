@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from traitlets import default
 
 from portal.server.viewers.pages import FolderPages
-from portal.server.viewers.tensorboard.script import TensorBoardScript
 from portal.server.viewers.viewer import TENSORBOARD
 from portal.settings.session_tables import read_settings
 
@@ -34,11 +32,3 @@ class TensorBoards(FolderPages):
     @default("idle_timeout_s")
     def _default_idle_timeout_s(self) -> float:
         return read_settings(os.environ).tensorboard.idle_s
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.script = TensorBoardScript(self.python)
-
-    def program_path(self) -> str:
-        """Return the URL path of the script that all TensorBoards share."""
-        return self.script.path(self.base_url)

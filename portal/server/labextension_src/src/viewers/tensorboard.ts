@@ -1,6 +1,3 @@
-import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
-import { PageConfig } from '@jupyterlab/coreutils';
-
 import { tensorBoardIcon } from '../base/icon';
 import { viewerPlugin } from './plugin';
 
@@ -21,24 +18,3 @@ export const tensorBoardPlugin = viewerPlugin({
   rank: 2,
   isThere: () => true
 });
-
-/** Has the browser load TensorBoard's script, which all TensorBoards share, when it has time. */
-export const tensorBoardScriptPlugin: JupyterFrontEndPlugin<void> = {
-  id: 'data-scientist-portal:tensorboard-script',
-  description: 'Loads the script of TensorBoard before it is asked for.',
-  autoStart: true,
-  activate: (app: JupyterFrontEnd) => {
-    void app.restored.then(prefetchScript);
-  }
-};
-
-function prefetchScript(): void {
-  const path = PageConfig.getOption('tensorBoardScript');
-  if (path !== '') {
-    const link = document.createElement('link');
-    link.rel = 'prefetch';
-    link.as = 'script';
-    link.href = path;
-    document.head.append(link);
-  }
-}

@@ -1,31 +1,29 @@
 """The program of one TensorBoard: serves it on a unix socket.
 
-What to serve is one JSON object on standard input, since other users can read command lines. It may
-be started before there is anything to show: then it loads TensorBoard and waits for the object.
+What to serve is one JSON object on standard input, since other users can read command lines.
 Once it listens it prints `{"note": ""}` on standard output; the note says what is slower if the
 fast data server cannot be used.
 """
 
 from __future__ import annotations
 
-import importlib
+import io
 import json
 import logging
 import os
-import select
 import signal
 import socketserver
 import sys
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
 if not __package__:
     # Run by its path: then Python takes it for no part of a package.
     sys.path[0] = str(Path(__file__).resolve().parents[1])
     __package__ = "process"
 
-from .assets import Assets
 from .data_server import DataServer, DataServerError, find_data_server
 
 
@@ -37,15 +35,12 @@ class Request:
         socket: The unix socket to make, in a folder that only the user can enter.
         path_prefix: URL path of the pages, without a slash at the end.
         title: Title of the browser tab.
-        program_path: URL path of TensorBoard's script, which the notebook server serves for all
-            TensorBoards; empty if each has to serve its own.
     """
 
     logdir: str
     socket: str
     path_prefix: str
     title: str
-    program_path: str
 
 
 def main() -> NoReturn:
@@ -78,15 +73,11 @@ def start_data_server(request: Request) -> DataServer:
 
 
 def read_request() -> Request:
-    """Return what to serve; load TensorBoard while the request has not come yet.
+    """Return what to serve.
 
     Raises:
         SystemExit: If the notebook server ended without a request.
     """
-    if not select.select([sys.stdin], [], [], 0)[0]:
-        importlib.import_module("tensorboard.program")
-        # Its plugins with what they import: 0.1 s of the 0.15 s from the request to the answer.
-        importlib.import_module("tensorboard.default").get_plugins()
     line = sys.stdin.readline()
     if not line:
         sys.exit(1)
@@ -101,8 +92,6 @@ def serve(request: Request, data_server: DataServer | None) -> None:
     from tensorboard import program
     from werkzeug.serving import ThreadedWSGIServer
 
-    assets = Assets(request.program_path)
-
     class UnixSocketServer(ThreadedWSGIServer, program.TensorBoardServer):
         request_queue_size = 128
 
@@ -110,7 +99,6 @@ def serve(request: Request, data_server: DataServer | None) -> None:
             app = wsgi_app
             if data_server is not None:
                 app = data_server.wait_before_data(app, request.path_prefix)
-            app = assets.serve_beside(app, request.path_prefix)
             # bind() makes the socket with mode 0600; a chmod afterwards would leave a gap.
             old_mask = os.umask(0o177)
             try:
@@ -128,7 +116,7 @@ def serve(request: Request, data_server: DataServer | None) -> None:
 
     logging.getLogger("werkzeug").setLevel(logging.WARNING)
     tensorboard = program.TensorBoard(
-        assets_zip_provider=assets.open_page_alone, server_class=UnixSocketServer
+        assets_zip_provider=open_assets, server_class=UnixSocketServer
     )
     tensorboard.configure(
         argv=[
@@ -140,6 +128,24 @@ def serve(request: Request, data_server: DataServer | None) -> None:
         ]
     )
     tensorboard.launch()
+
+
+def open_assets() -> IO[bytes]:
+    """Return TensorBoard's files, with a page that names its fonts relative to itself.
+
+    TensorBoard names them from the root of the host, which is the hub's.
+    """
+    from tensorboard import assets
+
+    changed = io.BytesIO()
+    with (
+        zipfile.ZipFile(assets.get_default_assets_zip_provider()()) as given,
+        zipfile.ZipFile(changed, "w") as written,
+    ):
+        for name in given.namelist():
+            written.writestr(name, given.read(name).replace(b"url(/font-", b"url(font-"))
+    changed.seek(0)
+    return changed
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -101,22 +100,6 @@ def test_a_tensorboard_has_the_name_of_its_folder() -> None:
     assert [one.name for one in shown] == ["TensorBoard of work/logs", "TensorBoard"]
 
 
-def test_a_tensorboard_that_waits_for_the_next_click_is_none_of_the_users(tmp_path: Path) -> None:
-    # As the real one is run: by a path that ends like this.
-    program = tmp_path / Path(*TENSORBOARD.program.parts[-5:])
-    program.mkdir(parents=True)
-    program.joinpath("__main__.py").write_text("print(flush=True); input()")
-    argv = [sys.executable, "-I", str(program)]
-    loaded = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    try:
-        assert loaded.stdout is not None
-        loaded.stdout.readline()
-        (process,) = ProcessReader(lambda: [loaded.pid]).read().processes
-        assert process.name == THE_PORTAL
-    finally:
-        loaded.communicate(b"\n")
-
-
 def test_a_program_that_has_ended_is_left_out(busy_pid: int) -> None:
     reader = ProcessReader(lambda: [busy_pid, 2**22 + 1])
 
@@ -145,6 +128,7 @@ def test_a_program_that_has_ended_is_left_out(busy_pid: int) -> None:
             ["/env/lib/tensorboard_data_server/bin/server", "--logdir=logs"],
             "Reader of TensorBoard's logs",
         ),
+        (["python", "-I", str(TENSORBOARD.program)], "TensorBoard"),
         (["python", "-I", str(MLFLOW.program), "9"], "MLflow"),
         (["slurmstepd: [5.batch]"], "The portal"),
         (["python", "-I", "/e/site-packages/spawner/node/log_keeper.py", "9"], "The portal"),

@@ -12,11 +12,11 @@ import pytest
 
 from portal.server.base.errors import ViewerError
 from portal.server.viewers.folder import Folder
-from portal.server.viewers.page import start_page, start_spare
+from portal.server.viewers.page import FolderPage, start_page
 from portal.server.viewers.viewer import TENSORBOARD
 from tests.programs.portal.server.conftest import STAND_IN
 from tests.support.eventually import eventually, eventually_async
-from tests.support.notebook_server import NotebookServer, descendants, is_alive
+from tests.support.notebook_server import NotebookServer, descendants
 from tests.support.tensorboard_contract import *  # noqa: F403
 
 
@@ -42,36 +42,6 @@ def test_a_bad_request_gets_a_sentence_and_starts_nothing(
     assert sentence in answer.json()["message"]
     assert notebook_server.ask("GET").json() == []
     assert notebook_server.sockets() == []
-
-
-def test_who_looks_at_the_list_finds_the_next_one_half_started(tmp_path: Path) -> None:
-    server = NotebookServer(tmp_path, STAND_IN)
-    try:
-        assert server.ask("GET").json() == []
-        (spare,) = eventually(server.tensorboard_pids, timeout_s=5)
-        assert server.sockets() == []
-
-        server.open("logs")
-
-        assert server.tensorboard_pids() == [spare]
-        server.ask("GET")
-        assert server.tensorboard_pids() == [spare], "the page that was opened comes first"
-    finally:
-        server.stop()
-    eventually(lambda: not is_alive(spare), timeout_s=5)
-
-
-def test_a_spare_that_died_is_not_asked(tmp_path: Path) -> None:
-    server = NotebookServer(tmp_path, STAND_IN)
-    try:
-        server.ask("GET")
-        (spare,) = eventually(server.tensorboard_pids, timeout_s=5)
-        os.kill(spare, signal.SIGKILL)
-        eventually(lambda: not is_alive(spare), timeout_s=5)
-
-        assert server.page(server.open("logs")).status_code == 299
-    finally:
-        server.stop()
 
 
 def test_one_too_many_is_refused_until_another_is_stopped(notebook_server: NotebookServer) -> None:
@@ -102,19 +72,23 @@ def no_new_process(before: list[int]) -> Callable[[], Awaitable[bool]]:
     return check
 
 
+async def start(python: Path, private_dir: Path) -> FolderPage:
+    return await start_page(
+        TENSORBOARD,
+        (Folder(name="mute", path=Path("mute")),),
+        python=str(python),
+        private_dir=private_dir,
+        page_id="mute",
+        base_url="/",
+        timeout_s=0.2,
+    )
+
+
 async def test_one_that_never_answers_is_given_up_and_ended(tmp_path: Path) -> None:
-    mute = Folder(name="mute", path=Path("mute"))
     before = descendants(os.getpid())
 
     with pytest.raises(ViewerError, match=r"did not start within 0\.2 s\. Try again"):
-        await start_page(
-            (mute,),
-            await start_spare(TENSORBOARD, python=str(STAND_IN), private_dir=tmp_path),
-            page_id="mute",
-            base_url="/",
-            program_path="",
-            timeout_s=0.2,
-        )
+        await start(STAND_IN, tmp_path)
 
     await eventually_async(no_new_process(before), timeout_s=5)
     assert os.listdir(tmp_path) == []
@@ -122,7 +96,7 @@ async def test_one_that_never_answers_is_given_up_and_ended(tmp_path: Path) -> N
 
 async def test_a_missing_environment_is_named(tmp_path: Path) -> None:
     with pytest.raises(ViewerError, match=r"python is no program.*administrators"):
-        await start_spare(TENSORBOARD, python=str(tmp_path / "python"), private_dir=tmp_path)
+        await start(tmp_path / "python", tmp_path)
 
     assert os.listdir(tmp_path) == []
 
