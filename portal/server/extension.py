@@ -16,14 +16,14 @@ from jupyter_server.extension.application import ExtensionApp
 from portal.response_headers import PlainHeaders
 from portal.server.base.feature import make_shared
 from portal.server.base.inherited_environment import prepare_inherited
+from portal.server.base.lingering_threads import end_despite_threads
 from portal.server.base.local_socket import LocalSocket
 from portal.server.base.page import FOLDERS
 from portal.server.base.unknown_route import ROUTE as UNKNOWN_ROUTE
 from portal.server.features import load_features
-from portal.server.full_disk import keep_readable
-from portal.server.lingering_threads import end_despite_threads
 from portal.server.patches.contents_manager import change_contents
 from portal.server.patches.licenses_handler import answer_refusals
+from portal.server.patches.signature_store import keep_readable
 
 
 class PortalServer(ExtensionApp):

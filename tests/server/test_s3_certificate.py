@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.server.s3.environment import offer_s3
+from portal.server.s3.plugin import offer_s3
 from tests.hub.private_slapd import Authority
 from tests.server.test_s3 import ask, enter, start
 from tests.support.s3_server import PYTHON as MOTO_PYTHON

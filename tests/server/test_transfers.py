@@ -19,9 +19,8 @@ from typing import Any
 import pytest
 import requests
 
-from portal.server.base.errors import PreviewError
-from portal.server.base.preview import preview
-from portal.server.downloads.refused import PLUGINS
+from portal.server.base.preview import PreviewError, preview
+from portal.server.downloads.plugin import _PLUGINS as PLUGINS
 from tests.support.eventually import eventually
 from tests.support.mounts import small_disk
 from tests.support.notebook_server import TOKEN, NotebookServer

@@ -25,7 +25,7 @@ import os, sys
 from pathlib import Path
 from portal.environments.probe import probe_node
 from portal.server.base.commands import offer_commands, offer_modules, terminal_shell
-from portal.server.base.job_environment import prepare_environment
+from portal.server.base.inherited_environment import prepare_environment
 
 offer_commands(os.environ, Path(sys.prefix))
 offer_modules(os.environ, probe_node(os.environ).module_init)

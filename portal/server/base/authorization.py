@@ -17,6 +17,15 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _Method = TypeVar("_Method", bound=Callable[..., Awaitable[None]])
 
 
+class RouteArguments:
+    """A handler that has the arguments of its route as attributes, which its class declares."""
+
+    def initialize(self, **arguments: Any) -> None:
+        """Keep the route's `arguments`, which have the types that the class declares."""
+        for name, value in arguments.items():
+            setattr(self, name, value)
+
+
 def for_the_user(method: _Method) -> _Method:
     """Let only logged-in people who may use this server call a handler's method.
 

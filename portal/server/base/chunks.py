@@ -7,10 +7,23 @@ from dataclasses import dataclass
 from jupyter_server.base.handlers import APIHandler
 from tornado.web import HTTPError
 
+from dsportal.slurm.errors import PortalError
 from portal.server.base.authorization import whole_number
 
 _MIB = 1024 * 1024
 _MOST_CHUNK_BYTES = 64 * _MIB
+
+
+class UploadError(PortalError):
+    """A file cannot be uploaded to this place."""
+
+    http_status = 403
+
+
+class UploadConflictError(UploadError):
+    """The bytes do not follow what has arrived."""
+
+    http_status = 409
 
 
 @dataclass(frozen=True)

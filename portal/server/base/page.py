@@ -8,24 +8,21 @@ from pathlib import Path
 
 from jupyter_server.base.handlers import JupyterHandler
 
-from portal.server.base.authorization import for_the_user
+from portal.server.base.authorization import RouteArguments, for_the_user
 
 # Of all features; their names do not clash, and all are served below static/portal.
 FOLDERS = sorted(Path(__file__).parents[1].glob("*/pages"))
 
 
-class Page(JupyterHandler):
-    """A page that shows the same in a tab of JupyterLab, of Notebook and of the browser."""
+class Page(RouteArguments, JupyterHandler):
+    """A page that shows the same in a tab of JupyterLab, of Notebook and of the browser.
 
-    def initialize(self, file: Path, resource: str) -> None:
-        """Store the arguments of the route.
+    Attributes:
+        file: The page as HTML, in which {base_url}, {gpus} and {guides_url} are filled in.
+        auth_resource: What a user needs the right to read.
+    """
 
-        Args:
-            file: The page as HTML, in which {base_url}, {gpus} and {guides_url} are filled in.
-            resource: What a user needs the right to read.
-        """
-        self.file = file
-        self.auth_resource = resource
+    file: Path
 
     @for_the_user
     async def get(self) -> None:

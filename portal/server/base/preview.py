@@ -11,14 +11,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from dsportal.slurm.errors import PortalError
 from portal.server.base import parquet_rows
-from portal.server.base.errors import PreviewError
 
 _TIMEOUT_S = 30
 # Else each of its threads would reserve memory, as many as the node has cores.
 _VARIABLES = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "1"}
 _PARQUET = ".parquet"
 _MODELS = frozenset({".keras", ".onnx", ".pt", ".pth", ".safetensors"})
+
+
+class PreviewError(PortalError):
+    """A file cannot be shown; the text says why."""
+
+    http_status = 422
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,6 @@ here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,10 @@ SERVER_EXTENSIONS = ("jupyter_server_fileid", "jupyter_server_ydoc")
 LABEXTENSIONS = ("@jupyter/collaboration-extension", "@jupyter/docprovider-extension")
 # What these two leave out or put in place of JupyterLab's: its file browser's drive, which is
 # replaced; their executor of cells would be in the place of ours.
-_DISABLED = (
+DISABLED = (
     "@jupyterlab/filebrowser-extension:defaultFileBrowser",
     "@jupyter/docprovider-extension:notebook-cell-executor",
 )
-PageConfig = dict[str, Any]
 
 
 def load_collaboration(serverapp: Any, private_dir: Path) -> bool:
@@ -54,21 +52,3 @@ def load_collaboration(serverapp: Any, private_dir: Path) -> bool:
         manager.link_extension(name)
         manager.load_extension(name)
     return True
-
-
-def offer_labextensions(settings: MutableMapping[str, Any]) -> None:
-    """Have pages load the extensions of JupyterLab.
-
-    Args:
-        settings: Those of the server's web application. Whatever sets the `page_config_hook`, as
-            JupyterHub does, has to have done so.
-    """
-    hook: Callable[[Any, PageConfig], PageConfig] | None = settings.get("page_config_hook")
-
-    def enable(handler: Any, page_config: PageConfig) -> PageConfig:
-        changed = page_config if hook is None else hook(handler, page_config)
-        disabled = [*changed.get("disabledExtensions", ()), *_DISABLED]
-        changed["disabledExtensions"] = [name for name in disabled if name not in LABEXTENSIONS]
-        return changed
-
-    settings["page_config_hook"] = enable

@@ -8,8 +8,7 @@ import stat
 import sys
 from pathlib import Path
 
-from portal.server.base.errors import CourseError
-from portal.server.courses.course_link import CourseLink
+from portal.server.courses.course_link import CourseError, CourseLink
 
 FETCH_TIMEOUT_S = 15 * 60.0
 _LOG_CHARS = 400

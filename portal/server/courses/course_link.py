@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from urllib.parse import quote, urlsplit
 
-from portal.server.base.errors import CourseError
+from dsportal.slurm.errors import PortalError
 
 _MOST_CHARS = 1000
 # A stricter form of git-check-ref-format(1).
@@ -16,6 +16,12 @@ _BRANCH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+#-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.
 # Not hidden, as ~/.ssh is, and no option.
 _NAME = re.compile(r"[^\W_][\w .+-]*|_[\w .+-]*")
 _PAGES = frozenset({"lab", "tree", "notebooks", "doc", "nbclassic"})
+
+
+class CourseError(PortalError):
+    """A link to a course asks for what it may not, or the course cannot be fetched."""
+
+    http_status = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,21 +8,17 @@ from collections.abc import Collection
 
 from jupyter_server.base.handlers import APIHandler
 
-from portal.server.base.authorization import for_the_user
-from portal.server.base.errors import CourseError
+from portal.server.base.authorization import RouteArguments, for_the_user
 from portal.server.courses.course import Courses
-from portal.server.courses.course_link import CourseLink, read_link
+from portal.server.courses.course_link import CourseError, CourseLink, read_link
 
 
-class CoursesHandler(APIHandler):
+class CoursesHandler(RouteArguments, APIHandler):
     """REST API `portal/api/courses`. A stranger's link reads; only the page's button writes."""
 
     auth_resource = "contents"
-
-    def initialize(self, courses: Courses, hosts: Collection[str]) -> None:
-        """Store the arguments of the route."""
-        self.courses = courses
-        self.hosts = hosts
+    courses: Courses
+    hosts: Collection[str]
 
     @for_the_user
     async def get(self) -> None:

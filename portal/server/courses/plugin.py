@@ -23,7 +23,7 @@ def load(shared: Shared) -> Feature:
     return Feature(
         routes=[
             (r"/portal/api/courses", CoursesHandler, made),
-            (r"/git-pull", Page, {"file": _PAGE, "resource": "contents"}),
+            (r"/git-pull", Page, {"file": _PAGE, "auth_resource": "contents"}),
         ]
     )
 

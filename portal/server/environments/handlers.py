@@ -16,18 +16,15 @@ from portal.environments.own import own_environments
 from portal.environments.probe import probe_node
 from portal.environments.sharing import own_groups
 from portal.packages.cli import kernels as shipped_kernels
-from portal.server.base.authorization import for_the_user, whole_number
+from portal.server.base.authorization import RouteArguments, for_the_user, whole_number
 from portal.server.environments.order import parse_order
 from portal.server.environments.tasks import Tasks
 
 
-class _EnvironmentsAPIHandler(APIHandler):
+class _EnvironmentsAPIHandler(RouteArguments, APIHandler):
     auth_resource = "kernelspecs"
-
-    def initialize(self, tasks: Tasks, root_dir: str) -> None:
-        """Store the arguments of the route."""
-        self.tasks = tasks
-        self.root = Path(root_dir)
+    tasks: Tasks
+    root: Path
 
 
 class ChoicesHandler(_EnvironmentsAPIHandler):
@@ -108,7 +105,7 @@ class TaskHandler(_EnvironmentsAPIHandler):
 
 def environment_routes(tasks: Tasks, root_dir: str) -> list[Any]:
     """Return the routes; `root_dir` is the folder at the top of the file browser."""
-    made = {"tasks": tasks, "root_dir": root_dir}
+    made = {"tasks": tasks, "root": Path(root_dir)}
     return [
         (r"/portal/api/environments/choices", ChoicesHandler, made),
         (r"/portal/api/environments/own", OwnEnvironmentsHandler, made),

@@ -14,10 +14,16 @@ from typing import Any
 import nbformat
 from nbconvert.exporters import Exporter
 
-from portal.server.base.errors import ExportError
+from dsportal.slurm.errors import PortalError
 
 _TIMEOUT_S = 120
 _LAY_OUT = "import sys, typst; typst.compile(sys.argv[1], output=sys.argv[2])"
+
+
+class ExportError(PortalError):
+    """A notebook cannot be exported as asked."""
+
+    http_status = 404
 
 
 class PdfExporter(Exporter):

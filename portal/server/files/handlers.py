@@ -12,7 +12,7 @@ from jupyter_core.utils import ensure_async
 from jupyter_server.base.handlers import APIHandler, JupyterHandler
 from tornado.web import HTTPError
 
-from portal.server.base.authorization import for_the_user
+from portal.server.base.authorization import RouteArguments, for_the_user
 from portal.server.base.chunks import ChunksHandler
 from portal.server.base.preview import preview
 from portal.server.base.transfers import Transfers
@@ -40,12 +40,10 @@ async def local_path(handler: JupyterHandler) -> Path:
     return found
 
 
-class UploadHandler(ChunksHandler):
+class UploadHandler(RouteArguments, ChunksHandler):
     """A file that is uploaded in chunks."""
 
-    def initialize(self, transfers: Transfers) -> None:
-        """Store the arguments of the route."""
-        self.transfers = transfers
+    transfers: Transfers
 
     @for_the_user
     async def get(self) -> None:
@@ -90,15 +88,13 @@ class UploadHandler(ChunksHandler):
         return Upload(target, self.read_number("size"), self.read_number("modified"))
 
 
-class ArchiveHandler(JupyterHandler):
+class ArchiveHandler(RouteArguments, JupyterHandler):
     """A folder as a tar archive."""
 
     auth_resource = "contents"
     write_error = APIHandler.write_error
 
-    def initialize(self, transfers: Transfers) -> None:
-        """Store the arguments of the route."""
-        self.transfers = transfers
+    transfers: Transfers
 
     @for_the_user
     async def get(self) -> None:

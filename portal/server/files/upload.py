@@ -9,16 +9,23 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from portal.server.base.errors import (
-    UploadConflictError,
-    UploadError,
-    UploadFullError,
-    UploadTakenError,
-)
+from portal.server.base.chunks import UploadConflictError, UploadError
 
 MIB = 1024 * 1024
 _OPEN_PART = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+class UploadTakenError(UploadError):
+    """A file of this name is there, and is not to be replaced."""
+
+    http_status = 412
+
+
+class UploadFullError(UploadError):
+    """The disk, or the user's quota, is full."""
+
+    http_status = 507
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 
 from portal.server.base.feature import Feature, Plugin, Shared
+from portal.server.base.hidden_plugins import hide_plugins
 from portal.server.git.settings import forget_credentials, offer_git
-from portal.server.hidden_plugins import hide_plugins
 from portal.server.patches.git_handler import count_no_polling
 
 PANEL = "@jupyterlab/git"

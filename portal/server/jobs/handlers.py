@@ -13,22 +13,20 @@ from typing import Any
 
 from jupyter_server.base.handlers import APIHandler
 
-from portal.server.base.authorization import for_the_user, whole_number
-from portal.server.base.output_file import read_piece
+from portal.server.base.authorization import RouteArguments, for_the_user, whole_number
 from portal.server.jobs.errors import JobError
 from portal.server.jobs.jobs import parse_action
 from portal.server.jobs.listing import JobList
+from portal.server.jobs.output_file import read_piece
 
 
-class _JobsAPIHandler(APIHandler):
+class _JobsAPIHandler(RouteArguments, APIHandler):
     auth_resource = "jobs"
     # A list that is open asks every few seconds, which must not count as activity.
     _track_activity = False
 
-    def initialize(self, jobs: JobList, root_dir: str) -> None:
-        """Store the arguments of the route."""
-        self.jobs = jobs
-        self.root = Path(os.path.realpath(root_dir))
+    jobs: JobList
+    root: Path
 
     def value(self, name: str) -> Any:
         """Return a value of the request's body, or None."""
@@ -154,7 +152,7 @@ class RunOutputHandler(_JobsAPIHandler):
 
 def job_routes(jobs: JobList, root_dir: str) -> list[Any]:
     """Return the routes; `root_dir` is the folder at the top of the file browser."""
-    shared = {"jobs": jobs, "root_dir": root_dir}
+    shared = {"jobs": jobs, "root": Path(os.path.realpath(root_dir))}
     return [
         (r"/portal/api/jobs", JobsHandler, shared),
         (r"/portal/api/jobs/preview", JobPreviewHandler, shared),

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dsportal.slurm.listing import Sacct
 from dsportal.whole_file import write_whole
-from portal.server.base.output_file import MAX_OUTPUT_BYTES, open_plain
+from portal.server.jobs.output_file import MAX_OUTPUT_BYTES, open_plain
 from portal.server.jobs.script import parse_options
 
 RECORD_PATH = Path(".local/state/data-scientist-portal/job-outputs.json")

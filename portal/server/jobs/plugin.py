@@ -24,7 +24,7 @@ def load(shared: Shared) -> Feature:
     return Feature(
         routes=[
             *job_routes(JobList(queue, runs), shared.server.root_dir),
-            (r"/portal/jobs", Page, {"file": _PAGE, "resource": "jobs"}),
+            (r"/portal/jobs", Page, {"file": _PAGE, "auth_resource": "jobs"}),
         ],
         start=limit.start,
         stop=limit.stop,

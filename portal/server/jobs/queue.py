@@ -15,7 +15,6 @@ from dsportal.diagnosis.messages import JOB
 from dsportal.slurm.errors import PortalError
 from dsportal.slurm.listing import NO_SUCH_JOB, new_nonce
 from portal.server.base.commands import VARIABLE as COMMANDS
-from portal.server.base.output_file import Output, open_plain, read_piece
 from portal.server.jobs.errors import JobError, NoSuchJobError
 from portal.server.jobs.jobs import (
     ENDED,
@@ -27,6 +26,7 @@ from portal.server.jobs.jobs import (
     parse_gpus,
     parse_queue,
 )
+from portal.server.jobs.output_file import Output, open_plain, read_piece
 from portal.server.jobs.outputs import SUBMITTED, OutputPaths, existing_file, likely_paths
 from portal.server.jobs.script import parse_options
 from spawner.client.command import PATH, query, run_command

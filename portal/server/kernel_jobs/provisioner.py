@@ -27,7 +27,7 @@ from jupyter_client.provisioning.provisioner_base import KernelProvisionerBase
 from dsportal.diagnosis import log_tail
 from dsportal.launch.sbatch import job_environment
 from dsportal.slurm.states import Phase
-from portal.server.base.errors import KernelJobError
+from portal.server.kernel_jobs.errors import KernelJobError
 from portal.server.kernel_jobs.job import CONNECTION, Order, Progress
 from portal.server.kernel_jobs.slurm import JobRequest, JobStatus, KernelSlurm
 from spawner.errors import SlurmError

@@ -32,7 +32,7 @@ from typing import Any
 from jupyter_server.services.contents.manager import AsyncContentsManager
 from tornado.web import HTTPError
 
-from portal.server.full_disk import causes, is_full
+from portal.server.patches.signature_store import causes, is_full
 from spawner.patch import wrap
 
 _Method = Callable[..., Any]

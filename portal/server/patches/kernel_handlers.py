@@ -18,7 +18,7 @@ from jupyter_server.services.kernels.handlers import KernelActionHandler, MainKe
 from jupyter_server.services.sessions.handlers import SessionRootHandler
 from tornado.web import HTTPError
 
-from portal.server.full_disk import is_full
+from portal.server.patches.signature_store import is_full
 from spawner.patch import wrap
 
 

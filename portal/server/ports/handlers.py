@@ -14,11 +14,10 @@ import httpcore
 from jupyter_server.auth.decorator import allow_unauthenticated
 
 from dsportal.slurm.errors import PortalError
-from portal.server.base.authorization import for_the_user
-from portal.server.base.errors import SilentPortError
+from portal.server.base.authorization import RouteArguments, for_the_user
 from portal.server.base.forwarding import ForwardingHandler
 from portal.server.ports.key import VARIABLE, PortKey
-from portal.server.ports.listeners import LOOPBACK, SessionPorts
+from portal.server.ports.listeners import LOOPBACK, SessionPorts, SilentPortError
 from portal.server.ports.sandboxed_page import with_storage
 from portal.server.ports.tunnel import tunnel
 
@@ -70,17 +69,15 @@ class _CheckedBackend(httpcore.AnyIOBackend):
         return stream
 
 
-class PortHandler(ForwardingHandler):
+class PortHandler(RouteArguments, ForwardingHandler):
     """Forwards requests of a logged-in user to a port."""
 
     page_title = "Port"
     auth_resource = "ports"
     not_passed_back = frozenset(ForwardingHandler.not_passed_back | _OF_THE_HOST)
 
-    def initialize(self, ports: SessionPorts, key: PortKey) -> None:
-        """Store the arguments of the route."""
-        self.ports = ports
-        self.key = key
+    ports: SessionPorts
+    key: PortKey
 
     @property
     def content_security_policy(self) -> str:

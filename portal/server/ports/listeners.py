@@ -9,13 +9,25 @@ from contextlib import suppress
 from ipaddress import ip_address
 from pathlib import Path
 
+from dsportal.slurm.errors import PortalError
 from dsportal.start.tcp_table import LISTENS, TcpSocket, read_tcp_table
-from portal.server.base.errors import ForeignPortError, SilentPortError
 
 LOOPBACK = "127.0.0.1"
 # Addresses of listening sockets that receive connections to it; those of IPv6 may accept IPv4, too.
 _REACHED = {ip_address(LOOPBACK), ip_address("0.0.0.0"), ip_address("::")}  # noqa: S104
 _JOB_OF_CGROUP = re.compile(r"/job_([0-9]+)(?:/|$)", re.ASCII | re.MULTILINE)
+
+
+class SilentPortError(PortalError):
+    """Nothing listens on the requested port, or it does not answer."""
+
+    http_status = 502
+
+
+class ForeignPortError(PortalError):
+    """What listens on the requested port belongs to another user or session."""
+
+    http_status = 403
 
 
 class SessionPorts:

@@ -18,7 +18,7 @@ from jupyter_server.utils import url_path_join
 from tornado.web import HTTPError
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
-from portal.server.base.authorization import for_the_user
+from portal.server.base.authorization import RouteArguments, for_the_user
 from portal.server.base.guest_rights import (
     EVERYTHING,
     READING_PAGE,
@@ -44,15 +44,13 @@ _POLICY = (
 _Message = dict[str, Any]
 
 
-class _ReadingHandler(ForReaders, JupyterHandler):
+class _ReadingHandler(RouteArguments, ForReaders, JupyterHandler):
     auth_resource = "contents"
     _track_activity = False
 
-    def initialize(self, *, notebooks: Notebooks, rights: GuestRights, renderer: Renderer) -> None:
-        """Store the arguments of the route."""
-        self.notebooks = notebooks
-        self.rights = rights
-        self.renderer = renderer
+    notebooks: Notebooks
+    rights: GuestRights
+    renderer: Renderer
 
     async def read_rights(self) -> Rights:
         """Return what the user may do; the owner may read everything."""
@@ -118,15 +116,9 @@ class ReadingPage(_ReadingHandler):
 class ReadingSocket(WebSocketMixin, WebSocketHandler, _ReadingHandler):
     """Sends a notebook whenever it changes, and takes nothing."""
 
+    tasks: set[asyncio.Task[None]]
     path = ""
     task: asyncio.Task[None] | None = None
-
-    def initialize(  # type: ignore[override]
-        self, *, tasks: set[asyncio.Task[None]], **shared: Any
-    ) -> None:
-        """Store the arguments of the route."""
-        super().initialize(**shared)
-        self.tasks = tasks
 
     async def get(self, path: str = "") -> None:
         """Accept the websocket of somebody who may read the notebook.

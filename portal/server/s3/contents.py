@@ -12,7 +12,7 @@ import nbformat
 from jupyter_server.services.contents.manager import AsyncContentsManager
 from tornado.web import HTTPError
 
-from portal.server.base.errors import S3Error, S3NotFoundError
+from portal.server.s3.errors import S3Error, S3NotFoundError
 from portal.server.s3.store import Entry, Store
 
 # What opens in a tab is held several times in the memory of server and browser.

@@ -12,10 +12,10 @@ from jupyter_server.services.contents.handlers import ContentsHandler
 from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError
 
-from portal.server.base.authorization import for_the_user
+from portal.server.base.authorization import RouteArguments, for_the_user
 from portal.server.base.chunks import Chunk, ChunksHandler
-from portal.server.base.errors import S3Error, S3KeysError
 from portal.server.s3.contents import S3Contents, split
+from portal.server.s3.errors import S3Error, S3KeysError
 from portal.server.s3.keys import Keys
 from portal.server.s3.preview import preview_object
 from portal.server.s3.store import Entry, Store
@@ -25,17 +25,15 @@ _PIECE_BYTES = 1024 * 1024
 _MOST_KEY = 4096
 
 
-class S3ContentsHandler(ContentsHandler):
+class S3ContentsHandler(RouteArguments, ContentsHandler):
     """Jupyter's own handler of contents, on S3."""
 
-    def initialize(self, contents: S3Contents) -> None:
-        """Store the arguments of the route."""
-        self._contents = contents
+    contents: S3Contents
 
     @property
     def contents_manager(self) -> S3Contents:
         """What Jupyter's methods ask."""
-        return self._contents
+        return self.contents
 
     async def prepare(self) -> None:
         """Refuse a path that no program should follow.
@@ -55,16 +53,14 @@ class S3ContentsHandler(ContentsHandler):
         raise told if isinstance(told, HTTPError) else HTTPError(code, message)
 
 
-class S3FilesHandler(JupyterHandler):
+class S3FilesHandler(RouteArguments, JupyterHandler):
     """A file of S3, for downloads."""
 
     auth_resource = "contents"
     write_error = APIHandler.write_error
 
-    def initialize(self, store: Store, note: Callable[[], None]) -> None:
-        """Store the arguments of the route."""
-        self._store = store
-        self._note = note
+    store: Store
+    note: Callable[[], None]
 
     @for_the_user
     async def get(self, path: str = "") -> None:
@@ -74,9 +70,9 @@ class S3FilesHandler(JupyterHandler):
             HTTPError: 404 if it is not there, 403 for the keys, 502 if S3 does not answer.
         """
         bucket, key = split(path)
-        entry = await self._store.run(lambda: self._look(bucket, key))
-        pieces = self._store.pieces(bucket, key, _PIECE_BYTES)
-        piece = await self._store.run(lambda: next(pieces, b""))
+        entry = await self.store.run(lambda: self._look(bucket, key))
+        pieces = self.store.pieces(bucket, key, _PIECE_BYTES)
+        piece = await self.store.run(lambda: next(pieces, b""))
         # Never shown as a page: a file may hold a script.
         self.set_header("Content-Type", "application/octet-stream")
         self.set_header("Content-Disposition", f"attachment; filename*=utf-8''{quote(entry.name)}")
@@ -88,45 +84,40 @@ class S3FilesHandler(JupyterHandler):
             while piece:
                 self.write(piece)
                 await self.flush()
-                self._note()
-                piece = await self._store.run(lambda: next(pieces, b""))
+                self.note()
+                piece = await self.store.run(lambda: next(pieces, b""))
         except StreamClosedError:
             self.log.info("The download of %s was given up", path)
         finally:
-            await self._store.run(pieces.close)
+            await self.store.run(pieces.close)
 
     def _look(self, bucket: str, key: str) -> Entry:
-        entry = self._store.look(bucket, key) if key else None
+        entry = self.store.look(bucket, key) if key else None
         if entry is None:
             raise HTTPError(404, f"{key or bucket} is not a file. Reload the list.")
         return entry
 
 
-class S3PreviewHandler(APIHandler):
+class S3PreviewHandler(RouteArguments, APIHandler):
     """What is in a table of S3."""
 
     auth_resource = "contents"
-
-    def initialize(self, store: Store) -> None:
-        """Store the arguments of the route."""
-        self._store = store
+    store: Store
 
     @for_the_user
     async def get(self) -> None:
         """Describe the file `path`: 422 and the reason if it cannot be shown."""
         bucket, key = split(self.get_query_argument("path"))
-        shown = await self._store.run(lambda: preview_object(self._store, bucket, key))
+        shown = await self.store.run(lambda: preview_object(self.store, bucket, key))
         self.finish(shown.as_json())
 
 
-class S3UploadHandler(ChunksHandler):
+class S3UploadHandler(RouteArguments, ChunksHandler):
     """A file that is uploaded in chunks."""
 
-    def initialize(self, store: Store, uploads: S3Uploads, note: Callable[[], None]) -> None:
-        """Store the arguments of the route."""
-        self._store = store
-        self._uploads = uploads
-        self._note = note
+    store: Store
+    uploads: S3Uploads
+    note: Callable[[], None]
 
     @for_the_user
     async def get(self) -> None:
@@ -134,36 +125,36 @@ class S3UploadHandler(ChunksHandler):
         place = self._place()
 
         def look() -> dict[str, Any]:
-            upload = self._uploads.of(*place)
+            upload = self.uploads.of(*place)
             return {
                 "offset": 0 if upload is None else upload.arrived(),
                 # A finished upload of this very file is not in its own way.
-                "is_taken": upload is None and self._store.look(*place[:2]) is not None,
+                "is_taken": upload is None and self.store.look(*place[:2]) is not None,
                 "other_parts": [],
             }
 
-        self.finish(await self._store.run(look))
+        self.finish(await self.store.run(look))
 
     @for_the_user
     async def put(self) -> None:
         """Take the bytes from `offset` on: 200 and the next offset."""
         place, chunk = self._place(), self.read_chunk()
-        self._note()
-        self.finish(await self._store.run(lambda: {"offset": self._write(place, chunk)}))
+        self.note()
+        self.finish(await self.store.run(lambda: {"offset": self._write(place, chunk)}))
 
     @for_the_user
     async def delete(self) -> None:
         """Give the upload up."""
-        self._uploads.cancel(*self._place())
+        self.uploads.cancel(*self._place())
         self.finish({})
 
     def _write(self, place: tuple[str, str, int, int], chunk: Chunk) -> int:
-        upload = self._uploads.of(*place)
+        upload = self.uploads.of(*place)
         if upload is None or (chunk.offset == 0 and upload.is_over):
-            if not chunk.replaces and self._store.look(*place[:2]) is not None:
+            if not chunk.replaces and self.store.look(*place[:2]) is not None:
                 name = place[1].rpartition("/")[2]
                 raise S3Error(f"{name} is already in this folder. Rename one of the two.")
-            upload = self._uploads.begin(*place)
+            upload = self.uploads.begin(*place)
         return upload.feed(chunk.offset, chunk.content)
 
     def _place(self) -> tuple[str, str, int, int]:
@@ -176,39 +167,36 @@ class S3UploadHandler(ChunksHandler):
         return bucket, key, self.read_number("size"), self.read_number("modified")
 
 
-class S3KeysHandler(APIHandler):
+class S3KeysHandler(RouteArguments, APIHandler):
     """The user's keys: whether there are any, and where from. None is ever sent back."""
 
     auth_resource = "contents"
-
-    def initialize(self, store: Store) -> None:
-        """Store the arguments of the route."""
-        self._store = store
+    store: Store
 
     @for_the_user
     async def get(self) -> None:
         """Return where the keys come from: "entered", "file" or "none", and what is wrong."""
-        source, problem = "entered" if self._store.entered else "file", ""
+        source, problem = "entered" if self.store.entered else "file", ""
         try:
-            if await self._store.run(self._store.keys) is None:
+            if await self.store.run(self.store.keys) is None:
                 source = "none"
         except S3KeysError as error:
             source, problem = "none", error.message
-        endpoint = self._store.endpoint
+        endpoint = self.store.endpoint
         self.finish({"source": source, "problem": problem, "endpoint": endpoint})
 
     @for_the_user
     async def put(self) -> None:
         """Try the keys of the body, and keep them in memory if S3 accepts them."""
         keys = self._read()
-        await self._store.run(lambda: self._store.try_keys(keys))
-        self._store.entered = keys
+        await self.store.run(lambda: self.store.try_keys(keys))
+        self.store.entered = keys
         self.finish({})
 
     @for_the_user
     async def delete(self) -> None:
         """Forget the keys that were entered."""
-        self._store.entered = None
+        self.store.entered = None
         self.finish({})
 
     def _read(self) -> Keys:

@@ -8,7 +8,7 @@ import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from portal.server.base.errors import S3KeysError
+from portal.server.s3.errors import S3KeysError
 
 CREDENTIALS = ".aws/credentials"
 _MOST_BYTES = 65536

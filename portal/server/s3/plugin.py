@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 import os
+from collections.abc import MutableMapping
 from pathlib import Path
 
 from portal.server.base.feature import Feature, Plugin, Shared
 from portal.server.s3.contents import S3Contents
-from portal.server.s3.environment import offer_s3
 from portal.server.s3.handlers import s3_preview_routes, s3_routes
 from portal.server.s3.store import Store
 from portal.server.s3.upload import S3Uploads
+from portal.settings.session_tables import SessionTables
+
+
+def offer_s3(environ: MutableMapping[str, str], settings: SessionTables) -> None:
+    """Have boto3 and other SDKs in cells ask the site's store, unless `environ` says which.
+
+    Source:
+        "Service-specific endpoints" and "AWS_CA_BUNDLE" of the AWS SDKs and Tools Reference Guide.
+    """
+    told = {
+        "AWS_ENDPOINT_URL": settings.s3.endpoint,
+        "AWS_DEFAULT_REGION": settings.s3.region,
+        "AWS_CA_BUNDLE": settings.s3.ca_bundle,
+    }
+    for name, value in told.items():
+        if value:
+            environ.setdefault(name, value)
 
 
 def load(shared: Shared) -> Feature:

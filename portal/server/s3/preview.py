@@ -5,8 +5,8 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from portal.server.base.errors import PreviewError, S3NotFoundError
-from portal.server.base.preview import Preview, check_kind, preview
+from portal.server.base.preview import Preview, PreviewError, check_kind, preview
+from portal.server.s3.errors import S3NotFoundError
 from portal.server.s3.store import Store
 
 _MIB = 1024 * 1024

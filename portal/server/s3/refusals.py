@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from portal.server.base.errors import S3Error, S3KeysError, S3NotFoundError, S3SilentError
+from portal.server.s3.errors import S3Error, S3KeysError, S3NotFoundError, S3SilentError
 
 _WRONG_KEYS = frozenset(
     {

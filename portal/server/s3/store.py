@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from portal.server.base.errors import S3KeysError, S3NotFoundError
+from portal.server.s3.errors import S3KeysError, S3NotFoundError
 from portal.server.s3.keys import Keys, read_keys
 from portal.server.s3.refusals import in_words
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 
-from portal.server.base.errors import S3Error, S3SilentError, UploadConflictError
+from portal.server.base.chunks import UploadConflictError
+from portal.server.s3.errors import S3Error, S3SilentError
 from portal.server.s3.store import Store
 
 MIB = 1024 * 1024

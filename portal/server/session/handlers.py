@@ -8,21 +8,19 @@ import math
 from jupyter_server.base.handlers import APIHandler
 from tornado.web import HTTPError
 
-from portal.server.base.authorization import for_the_user
+from portal.server.base.authorization import RouteArguments, for_the_user
 from portal.server.base.guest_rights import is_guest
 from portal.server.session.monitor import SessionMonitor
 
 
-class _SessionHandler(APIHandler):
+class _SessionHandler(RouteArguments, APIHandler):
     """Base of the session's handlers."""
 
     auth_resource = "session"
     # Polling of an open tab must not count as activity.
     _track_activity = False
 
-    def initialize(self, session: SessionMonitor) -> None:
-        """Store the arguments of the route."""
-        self.session = session
+    session: SessionMonitor
 
     def refuse_guests(self) -> None:
         """Leave the session's time to its owner.

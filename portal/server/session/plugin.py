@@ -6,9 +6,13 @@ from collections import ChainMap
 from datetime import UTC, datetime
 
 from portal.server.base.feature import Feature, Plugin, Shared
-from portal.server.session.cells_elsewhere import CELL_ROUTE, CellHandler, CellsElsewhere
 from portal.server.session.handlers import ROUTES
-from portal.server.session.local_handlers import LOCAL_ROUTES
+from portal.server.session.local_handlers import (
+    CELL_ROUTE,
+    LOCAL_ROUTES,
+    CellHandler,
+    CellsElsewhere,
+)
 from portal.server.session.monitor import make_session_monitor
 
 

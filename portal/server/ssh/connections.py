@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from dsportal.amounts import count
-from portal.server.base.errors import SshError, SshLimitError
 from portal.server.base.private_dir import make_private_dir
 from portal.server.ssh.programs import end_programs
 from portal.server.ssh.sshd import (
     LOGIN_PROGRAM,
+    SshError,
+    SshLimitError,
     check_public_key,
     describe_login,
     find_sftp_server,

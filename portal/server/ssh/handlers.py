@@ -19,10 +19,10 @@ from jupyter_server.base.websocket import WebSocketMixin
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from dsportal.slurm.errors import PortalError
-from portal.server.base.errors import SshError
 from portal.server.base.feature import SessionState
 from portal.server.base.forwarding import forwarded_addresses
 from portal.server.ssh.connections import SshConnection, SshConnections
+from portal.server.ssh.sshd import SshError
 
 ROUTE = r"/portal/ssh"
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from dsportal.slurm.errors import PortalError
 from portal.server.base.commands import terminal_shell
-from portal.server.base.errors import SshError
 
 # Where distributions put it; a user's PATH seldom has these folders.
 SBIN = "/usr/sbin:/usr/local/sbin:/sbin"
@@ -27,6 +27,18 @@ LOGIN_PROGRAM = Path(__file__).with_name("forced_command.py")
 _PUBLIC_KEY = re.compile(r"[a-z0-9@.-]{1,60} [A-Za-z0-9+/]{40,4000}={0,2}", re.ASCII)
 # As the site's tools do not get them either: what is started here can do without the hub.
 _TOKENS = ("JUPYTERHUB_API_TOKEN", "JPY_API_TOKEN", "JUPYTER_TOKEN")
+
+
+class SshError(PortalError):
+    """The session cannot be reached over ssh; the text says why."""
+
+    http_status = 503
+
+
+class SshLimitError(SshError):
+    """The session already has as many connections as it may have."""
+
+    http_status = 409
 
 
 def find_sshd(path: str = SBIN) -> str:

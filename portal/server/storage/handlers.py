@@ -12,26 +12,23 @@ from typing import Any
 from jupyter_server.base.handlers import APIHandler
 
 import spawner
-from portal.server.base.authorization import for_the_user
+from portal.server.base.authorization import RouteArguments, for_the_user
 from spawner.space import choose_space
 
 # What the launcher runs on the head node: started, not imported.
 PROGRAM = Path(spawner.__path__[0], "programs", "storage.py")
 
 
-class StorageHandler(APIHandler):
+class StorageHandler(RouteArguments, APIHandler):
     """The storages that are there and that the user may enter, and those that do not answer."""
 
     auth_resource = "contents"
-
-    def initialize(self, storage: Mapping[str, Path]) -> None:
-        """Store the arguments of the route."""
-        self._storage = storage
+    storage: Mapping[str, Path]
 
     @for_the_user
     async def get(self) -> None:
         """Return name, path, space in bytes, and whether it answers, of each."""
-        asked = (describe(name, path) for name, path in self._storage.items())
+        asked = (describe(name, path) for name, path in self.storage.items())
         self.finish({"storages": [one for one in await asyncio.gather(*asked) if one is not None]})
 
 

@@ -10,8 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from portal.environments.probe import probe_node
-from portal.server.base.errors import TemplateError
-from portal.server.templates.copies import find_template
+from portal.server.templates.copies import TemplateError, find_template
 from portal.server.templates.kernels import (
     Match,
     OfferedKernel,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from portal.server.base.errors import TemplateError
+from dsportal.slurm.errors import PortalError
 from portal.server.templates.safe_folder import Folder, NotPlainError, open_folder, read_below
 from portal.server.templates.source import TemplateSource
 from portal.server.templates.templates import (
@@ -32,6 +32,12 @@ _OTHER_FOLDER_NAME = "my-work"
 _SHARED = "shared"
 # [text](target) with a target that is relative to the notebook.
 _LINK = re.compile(r"\]\((?P<target>(?![a-z][a-z0-9+.-]*:|[/#])[^)\s]+\.(?:ipynb|md))(?=[#)])")
+
+
+class TemplateError(PortalError):
+    """A template cannot be copied or restored; the text says which and why."""
+
+    http_status = 400
 
 
 def copies_folder_name(storage: Container[str]) -> str:

@@ -12,11 +12,10 @@ from typing import Any
 from jupyter_core.utils import ensure_async
 from jupyter_server.base.handlers import APIHandler
 
-from portal.server.base.authorization import for_the_user
-from portal.server.base.errors import TemplateError
+from portal.server.base.authorization import RouteArguments, for_the_user
 from portal.server.base.feature import RegisteredKernels
 from portal.server.templates.cards import TemplateCard, list_cards, restore_template
-from portal.server.templates.copies import copy_template
+from portal.server.templates.copies import TemplateError, copy_template
 from portal.server.templates.home import Home
 from portal.server.templates.kernels import OfferedKernel, packages_beside, parse_packages
 
@@ -24,15 +23,12 @@ from portal.server.templates.kernels import OfferedKernel, packages_beside, pars
 _MOST_WAIT_S = 10.0
 
 
-class TemplatesHandler(APIHandler):
+class TemplatesHandler(RouteArguments, APIHandler):
     """The templates of the site."""
 
     auth_resource = "contents"
-
-    def initialize(self, home: Home, kernels: RegisteredKernels) -> None:
-        """Store the arguments of the route."""
-        self.home = home
-        self.kernels = kernels
+    home: Home
+    kernels: RegisteredKernels
 
     @for_the_user
     async def get(self) -> None:
@@ -69,14 +65,11 @@ class TemplatesHandler(APIHandler):
         )
 
 
-class TemplateCopiesHandler(APIHandler):
+class TemplateCopiesHandler(RouteArguments, APIHandler):
     """The user's copies of templates."""
 
     auth_resource = "contents"
-
-    def initialize(self, home: Home) -> None:
-        """Store the argument of the route."""
-        self.home = home
+    home: Home
 
     @for_the_user
     async def post(self) -> None:

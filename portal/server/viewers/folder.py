@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from portal.server.base.errors import FolderError
+from portal.server.viewers.errors import FolderError
 from portal.server.viewers.viewer import TENSORBOARD, Viewer
 
 _MAX_LOGDIRS = 50

@@ -8,22 +8,19 @@ from typing import Any
 from jupyter_server.base.handlers import APIHandler
 from tornado.web import HTTPError, RequestHandler
 
-from portal.server.base.authorization import for_the_user, telling_errors
-from portal.server.base.errors import FolderError
+from portal.server.base.authorization import RouteArguments, for_the_user, telling_errors
+from portal.server.viewers.errors import FolderError
 from portal.server.viewers.folder import parse_request
 from portal.server.viewers.pages import FolderPages
 from portal.server.viewers.proxy import PageProxy
 from portal.server.viewers.viewer import Viewer
 
 
-class PagesHandler(APIHandler):
+class PagesHandler(RouteArguments, APIHandler):
     """The pages of one viewer in the session."""
 
     auth_resource = "tensorboards"
-
-    def initialize(self, pages: FolderPages) -> None:
-        """Store the arguments of the route."""
-        self.pages = pages
+    pages: FolderPages
 
     @for_the_user
     async def get(self) -> None:
@@ -58,14 +55,11 @@ def _body(handler: RequestHandler, viewer: Viewer) -> Any:
         ) from None
 
 
-class PageHandler(APIHandler):
+class PageHandler(RouteArguments, APIHandler):
     """One of them."""
 
     auth_resource = "tensorboards"
-
-    def initialize(self, pages: FolderPages) -> None:
-        """Store the arguments of the route."""
-        self.pages = pages
+    pages: FolderPages
 
     @for_the_user
     async def delete(self, page_id: str) -> None:
@@ -81,12 +75,10 @@ class PageHandler(APIHandler):
         self.finish()
 
 
-class LocalPagesHandler(RequestHandler):
+class LocalPagesHandler(RouteArguments, RequestHandler):
     """The same for programs that ask on the local socket, such as cells."""
 
-    def initialize(self, pages: FolderPages) -> None:
-        """Store the arguments of the route."""
-        self.pages = pages
+    pages: FolderPages
 
     # No login: only the user can open the socket.
     @telling_errors

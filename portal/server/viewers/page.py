@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from portal.server.base.child_process import bound
-from portal.server.base.errors import ViewerError
+from portal.server.viewers.errors import ViewerError
 from portal.server.viewers.folder import Folder
 from portal.server.viewers.viewer import Viewer
 

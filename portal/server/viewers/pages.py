@@ -15,9 +15,9 @@ from typing import Any
 from traitlets import Float, Integer, List, Unicode, default
 from traitlets.config import LoggingConfigurable
 
-from portal.server.base.errors import StorageTimeoutError, ViewerError, ViewerLimitError
 from portal.server.base.private_dir import make_private_dir
 from portal.server.base.shared_storage import read_storage
+from portal.server.viewers.errors import StorageTimeoutError, ViewerError, ViewerLimitError
 from portal.server.viewers.folder import Folder, resolve_folder
 from portal.server.viewers.page import FolderPage, start_page
 from portal.server.viewers.viewer import Viewer

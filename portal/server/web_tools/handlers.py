@@ -13,7 +13,7 @@ from jupyter_server_proxy.config import ServerProcess, make_handlers
 from jupyter_server_proxy.handlers import RewritableResponse
 from tornado.httputil import HTTPHeaders, HTTPServerRequest
 
-from portal.server.base.authorization import for_the_user
+from portal.server.base.authorization import RouteArguments, for_the_user
 from portal.server.web_tools.tool import WebTool, tool_path
 from portal.settings.session_tables import SessionTables
 
@@ -116,14 +116,11 @@ def harmless_headers(headers: HTTPHeaders) -> HTTPHeaders:
     return kept
 
 
-class ToolsHandler(APIHandler):
+class ToolsHandler(RouteArguments, APIHandler):
     """REST API `portal/api/tools`: the tools in the launcher."""
 
     auth_resource = "tools"
-
-    def initialize(self, tools: tuple[WebTool, ...]) -> None:
-        """Store the arguments of the route."""
-        self.tools = tools
+    tools: tuple[WebTool, ...]
 
     @for_the_user
     async def get(self) -> None:

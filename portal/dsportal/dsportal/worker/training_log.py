@@ -7,8 +7,7 @@ import time
 from pathlib import Path
 from typing import SupportsFloat
 
-from dsportal.worker.mlflow_log import MlflowLog
-from dsportal.worker.tensorboard_log import TensorBoardLog
+from dsportal.worker.logs import MlflowLog, TensorBoardLog
 
 LOG_EVERY_S = 1.0
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from traitlets import Float, default
 
-from portal.server.base.errors import FolderError
+from portal.server.viewers.errors import FolderError
 from portal.server.viewers.folder import Folder
 from portal.server.viewers.mlflow.tracking import FOLDER
 from portal.server.viewers.page import FolderPage

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from portal.server.base.errors import SshError, SshLimitError
 from portal.server.ssh import connections as module
 from portal.server.ssh.connections import ACTIVE_BYTES, ACTIVE_WINDOW_S, SshConnections, Traffic
+from portal.server.ssh.sshd import SshError, SshLimitError
 
 KEY = "ssh-ed25519 " + "A" * 68
 # In place of sshd: it says back what it hears, until nobody speaks.

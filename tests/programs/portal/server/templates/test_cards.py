@@ -13,8 +13,8 @@ import pytest
 import requests
 
 from portal.environments.probe import probe_node
-from portal.server.base.errors import TemplateError
 from portal.server.templates.cards import list_cards, restore_template
+from portal.server.templates.copies import TemplateError
 from portal.server.templates.home import Home
 from portal.server.templates.kernels import OfferedKernel, parse_packages
 from portal.server.templates.source import TemplateSource, template_sources

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.server.base.errors import PreviewError
-from portal.server.base.preview import preview
+from portal.server.base.preview import PreviewError, preview
 
 
 @pytest.mark.parametrize("suffix", [".pt", ".PTH", ".safetensors", ".keras", ".onnx"])

@@ -9,10 +9,8 @@ from typing import Any
 from traitlets.config import Config
 
 from portal.server.collaboration.documents import (
-    LABEXTENSIONS,
     SERVER_EXTENSIONS,
     load_collaboration,
-    offer_labextensions,
 )
 
 
@@ -61,27 +59,3 @@ def test_an_extension_that_is_there_already_is_not_loaded_twice(tmp_path: Path) 
 
 def test_a_site_may_have_left_it_out(tmp_path: Path) -> None:
     assert not load_collaboration(server(Manager(is_installed=False)), tmp_path)
-
-
-def test_pages_load_it_beside_what_the_hub_tells_them() -> None:
-    def hook(_handler: Any, page_config: dict[str, Any]) -> dict[str, Any]:
-        return {**page_config, "hubUser": "ada"}
-
-    settings: dict[str, Any] = {"page_config_hook": hook}
-    offer_labextensions(settings)
-    before = {
-        "disabledExtensions": [*LABEXTENSIONS, "@jupyterlab/apputils-extension:announcements"]
-    }
-    page_config = settings["page_config_hook"](None, before)
-    assert page_config["hubUser"] == "ada"
-    disabled = page_config["disabledExtensions"]
-    assert not set(LABEXTENSIONS) & set(disabled)
-    assert "@jupyterlab/apputils-extension:announcements" in disabled
-    # Ours waits for a kernel that starts.
-    assert "@jupyter/docprovider-extension:notebook-cell-executor" in disabled
-
-
-def test_pages_of_a_server_without_a_hub_load_it_too() -> None:
-    settings: dict[str, Any] = {}
-    offer_labextensions(settings)
-    assert "disabledExtensions" in settings["page_config_hook"](None, {})

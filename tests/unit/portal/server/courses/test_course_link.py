@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from portal.server.base.errors import CourseError
-from portal.server.courses.course_link import read_link
+from portal.server.courses.course_link import CourseError, read_link
 
 HOSTS = ("git.example.org", "git.example.org:8443")
 REPO = "https://git.example.org/group/course.git"

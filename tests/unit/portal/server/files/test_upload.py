@@ -8,13 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from portal.server.base.errors import (
-    UploadConflictError,
-    UploadError,
-    UploadFullError,
-    UploadTakenError,
-)
-from portal.server.files.upload import Upload
+from portal.server.base.chunks import UploadConflictError, UploadError
+from portal.server.files.upload import Upload, UploadFullError, UploadTakenError
 
 
 @pytest.fixture

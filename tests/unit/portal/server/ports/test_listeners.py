@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.server.base.errors import ForeignPortError, SilentPortError
-from portal.server.ports.listeners import SessionPorts
+from portal.server.ports.listeners import ForeignPortError, SessionPorts, SilentPortError
 
 HEADER = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid"
 LINE = (

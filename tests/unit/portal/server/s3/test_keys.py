@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.server.base.errors import S3KeysError
+from portal.server.s3.errors import S3KeysError
 from portal.server.s3.keys import Keys, read_keys
 
 TEXT = """

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from portal.server.base.errors import S3Error, S3SilentError
 from portal.server.s3 import upload as module
+from portal.server.s3.errors import S3Error, S3SilentError
 from portal.server.s3.upload import S3Upload
 from tests.support.eventually import eventually
 

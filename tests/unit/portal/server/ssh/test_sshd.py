@@ -8,8 +8,13 @@ from pathlib import Path
 import pytest
 
 from portal.server.base.commands import terminal_shell
-from portal.server.base.errors import SshError
-from portal.server.ssh.sshd import check_public_key, describe_login, find_sshd, sshd_config
+from portal.server.ssh.sshd import (
+    SshError,
+    check_public_key,
+    describe_login,
+    find_sshd,
+    sshd_config,
+)
 
 KEY = "ssh-ed25519 " + "A" * 68
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.server.base.errors import TemplateError
-from portal.server.templates.copies import copies_folder_name, copy_template
+from portal.server.templates.copies import TemplateError, copies_folder_name, copy_template
 from portal.server.templates.source import TemplateSource
 
 NAME = "tensorflow/digits.ipynb"

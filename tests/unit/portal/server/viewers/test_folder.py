@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from portal.server.base.errors import FolderError
+from portal.server.viewers.errors import FolderError
 from portal.server.viewers.folder import parse_request, resolve_folder
 
 NOBODY = 65534

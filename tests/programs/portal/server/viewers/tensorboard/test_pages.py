@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.server.base.errors import ViewerError
+from portal.server.viewers.errors import ViewerError
 from portal.server.viewers.folder import Folder
 from portal.server.viewers.page import FolderPage, start_page
 from portal.server.viewers.viewer import TENSORBOARD

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.server.base.errors import FolderError
+from portal.server.viewers.errors import FolderError
 from portal.server.viewers.folder import resolve_folder
 from portal.server.viewers.mlflow.pages import MLFLOW, MlflowPages
 

@@ -10,7 +10,7 @@ CHECKOUT = Path(__file__).parents[4]
 PROGRAM = """\
 import logging, sys, threading, time
 from pathlib import Path
-from portal.server.lingering_threads import end_despite_threads
+from portal.server.base.lingering_threads import end_despite_threads
 
 def write():
     threading.main_thread().join()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.server.full_disk import PatientSignatureStore
+from portal.server.patches.signature_store import PatientSignatureStore
 
 
 @pytest.fixture

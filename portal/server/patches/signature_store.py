@@ -1,8 +1,15 @@
-"""A full disk: notebooks stay readable.
+"""SQLiteSignatureStore: notebooks stay readable on a full disk.
 
 Jupyter notes at each reading of a notebook when its signature was last seen, in a database in the
 home. If that fails it answers 500, and after a failed save it replaces the database by an empty
 one.
+
+Source:
+    nbformat 5.11, `SQLiteSignatureStore.check_signature` and `NotebookNotary`.
+
+Shown by:
+    tests/unit/portal/server/patches/test_signature_store.py
+    tests/server/test_full_home.py
 """
 
 from __future__ import annotations

@@ -10,7 +10,33 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from dsportal.worker.log_failure import LogFailure
+from dsportal.rendezvous.torch_writers import newest_writer
+
+
+class LogFailure:
+    """Tells it in the output of the training, the first time.
+
+    Args:
+        place: Where it is not logged, such as MLflow.
+    """
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+        self._is_told = False
+
+    def tell(self, cause: str) -> None:
+        """Tell the cause, unless one was told before."""
+        if self._is_told:
+            return
+        self._is_told = True
+        print(
+            f"What report() was told is not logged to {self._place}: {cause}. The training "
+            "continues. If a disk is full or a folder not writable, mend that: what is reported "
+            "from then on is logged.",
+            file=sys.stderr,
+            flush=True,
+        )
+
 
 # That of the thread that writes metrics.
 _LOGGER = "mlflow.utils.async_logging.async_logging_queue"
@@ -78,3 +104,37 @@ class MlflowLog:
                 self.link_path.write_text(json.dumps(link), encoding="utf-8")
             # The first is the one that the list leads to.
             self.link_path = None
+
+
+# Apart from a chart of its own that the training may log under the same name.
+_PREFIX = "report/"
+
+
+class TensorBoardLog:
+    """TensorFlow's default writer, and the newest open writer of PyTorch.
+
+    Source:
+        TensorFlow 2: `should_record_summaries` is false if no writer is the default one.
+    """
+
+    def __init__(self) -> None:
+        self.failure = LogFailure("TensorBoard")
+
+    def is_open(self) -> bool:
+        """Whether a writer is open."""
+        return _tensorflow_writes() or newest_writer() is not None
+
+    def write(self, metrics: Mapping[str, float], step: int) -> None:
+        """Log metrics."""
+        for name, value in metrics.items():
+            if _tensorflow_writes():
+                sys.modules["tensorflow"].summary.scalar(f"{_PREFIX}{name}", value, step=step)
+            if (writer := newest_writer()) is not None:
+                writer.add_scalar(f"{_PREFIX}{name}", value, global_step=step)
+
+
+def _tensorflow_writes() -> bool:
+    tensorflow: Any = sys.modules.get("tensorflow")
+    # A module that is still being imported has no summaries.
+    summary = getattr(tensorflow, "summary", None)
+    return summary is not None and bool(summary.should_record_summaries())

@@ -8,9 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from portal.server.base.errors import OutputError
+from dsportal.slurm.errors import PortalError
 
 MAX_OUTPUT_BYTES = 128 * 1024
+
+
+class OutputError(PortalError):
+    """The output of a job or a rank cannot be read."""
+
+    http_status = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

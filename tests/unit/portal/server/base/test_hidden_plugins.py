@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from portal.server.hidden_plugins import hide_plugins
+from portal.server.base.hidden_plugins import hide_plugins
 
 PANEL = "@jupyterlab/git"
 
@@ -29,3 +29,12 @@ def test_what_the_hub_adds_to_pages_stays() -> None:
 
     config = app.settings["page_config_hook"]("ada", {"token": ""})
     assert config == {"token": "", "hubUser": "ada", "disabledExtensions": [PANEL]}
+
+
+def test_what_is_off_elsewhere_can_be_shown() -> None:
+    app = SimpleNamespace(settings={})
+
+    hide_plugins(app, [PANEL], shown=["ours"])
+
+    config = app.settings["page_config_hook"](None, {"disabledExtensions": ["ours", "other"]})
+    assert config == {"disabledExtensions": ["other", PANEL]}

@@ -1,4 +1,4 @@
-"""What of PYTHONPATH the kernels get."""
+"""What programs of a session inherit: PYTHONPATH, and the job's variables."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from portal.server.base import import_path
-from portal.server.base.import_path import drop_relative_paths, guard_ports, offer_library
+from portal.server.base import inherited_environment
+from portal.server.base.inherited_environment import (
+    drop_relative_paths,
+    guard_ports,
+    offer_library,
+    prepare_environment,
+)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +39,7 @@ def test_without_the_variable_nothing_is_set() -> None:
 def test_dsportal_comes_behind_what_the_user_has_on_the_path(
     given: str | None, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_path, "_SOURCE", tmp_path / "missing")
+    monkeypatch.setattr(inherited_environment, "_SOURCE", tmp_path / "missing")
     library = tmp_path / "library"
     library.mkdir()
     environ = {} if given is None else {"PYTHONPATH": given}
@@ -47,7 +52,7 @@ def test_dsportal_comes_behind_what_the_user_has_on_the_path(
 def test_an_installation_without_the_folder_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_path, "_SOURCE", tmp_path / "missing")
+    monkeypatch.setattr(inherited_environment, "_SOURCE", tmp_path / "missing")
     environ: dict[str, str] = {}
 
     offer_library(environ, tmp_path)
@@ -73,3 +78,52 @@ def test_an_installation_without_the_folder_guards_ports_too() -> None:
     guard_ports(environ)
 
     assert [path.name for path in Path(environ["PYTHONPATH"]).glob("*.py")] == ["sitecustomize.py"]
+
+
+def test_what_describes_the_session_stays_and_what_shapes_the_next_job_goes() -> None:
+    environ = {
+        "SLURM_JOB_ID": "41",
+        "SLURM_JOB_PARTITION": "gpu",
+        "SLURM_CPUS_ON_NODE": "16",
+        "SLURMD_NODENAME": "node02",
+        "SLURM_GPUS_PER_NODE": "2",
+        "SLURM_CPUS_PER_TASK": "16",
+        "SLURM_MEM_PER_NODE": "98304",
+        "SLURM_NTASKS": "1",
+        "SRUN_CPUS_PER_TASK": "16",
+        "SBATCH_PARTITION": "gpu",
+        "HOME": "/home/ada",
+    }
+
+    prepare_environment(environ)
+
+    assert environ == {
+        "SLURM_JOB_ID": "41",
+        "SLURM_JOB_PARTITION": "gpu",
+        "SLURM_CPUS_ON_NODE": "16",
+        "SLURMD_NODENAME": "node02",
+        "PORTAL_SESSION_JOB_ID": "41",
+        "PORTAL_SESSION_MEMORY_MIB": "98304",
+        "TF_FORCE_GPU_ALLOW_GROWTH": "true",
+        "RAY_AUTH_MODE": "token",
+        "HOME": "/home/ada",
+    }
+
+
+@pytest.mark.parametrize(
+    ("memory", "expected"),
+    [({"SLURM_MEM_PER_CPU": "1000", "SLURM_CPUS_ON_NODE": "4"}, "4000"), ({}, None)],
+)
+def test_the_memory_of_the_session_is_kept(memory: dict[str, str], expected: str | None) -> None:
+    environ = dict(memory)
+    prepare_environment(environ)
+
+    assert environ.get("PORTAL_SESSION_MEMORY_MIB") == expected
+
+
+def test_what_a_user_has_set_stays() -> None:
+    chosen = {"TF_FORCE_GPU_ALLOW_GROWTH": "false", "RAY_AUTH_MODE": "disabled"}
+    environ = dict(chosen)
+    prepare_environment(environ)
+
+    assert environ == chosen
