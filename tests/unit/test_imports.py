@@ -37,7 +37,11 @@ FORBIDDEN = {
         *RUNS,
         *KERNELS,
     ),
-    "portal/server": ("portal.hub", "batchspawner", "tensorflow", "keras", *RUNS),
+    # Its list of runs reads their folders.
+    "portal/server": (
+        *("portal.hub", "batchspawner", "tensorflow", "keras"),
+        *(room for room in RUNS if room != "dsportal.task"),
+    ),
     "portal/environments": ("portal.hub", "portal.server", "jupyter_server", *RUNS),
     # On a laptop there is only Python.
     "portal/laptop": ("spawner", "portal.hub", "portal.server", "dsportal", "tornado"),

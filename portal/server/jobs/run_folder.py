@@ -5,11 +5,17 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 from urllib.parse import unquote, urlsplit
+
+from dsportal.task.folder import RunFolder
+from dsportal.task.plan import End
+from dsportal.task.throughput import Throughput
+
+_Read = TypeVar("_Read")
 
 # Date and time of the start, the name of the function or script, and four random characters.
 NAME = re.compile(r"[0-9]{8}-[0-9]{6}-([a-z0-9_-]{1,30})-[a-z0-9]{4}", re.ASCII)
@@ -19,25 +25,6 @@ _MOST_FILE_BYTES = 1024 * 1024
 _MOST_WORDS = 400
 _MLFLOW_ID = re.compile(r"[0-9a-z]{1,64}", re.ASCII)
 _EVENTS = "events.out.tfevents."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunProgress:
-    """How far the furthest rank is.
-
-    Attributes:
-        step: Steps that it has done.
-        n_steps: Steps of the whole training; 0 if not known.
-        images_per_s: Images of all ranks in a second; 0 if none are counted.
-        loss: The loss that was reported last, or None.
-        at_s: When this was written, in seconds since 1970.
-    """
-
-    step: int
-    n_steps: int
-    images_per_s: float
-    loss: float | None
-    at_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +54,8 @@ class RunRecord:
         words: Its result, or why it failed; "" before.
         seconds: How long its ranks ran; 0 before their end.
         done: What they reported, if they have done their work, such as "Done, 8 steps in 31 s".
+        progress: How far its ranks are, or None if they have reported nothing.
+        progress_at_s: When that was written, in seconds since 1970; 0 for never.
         mlflow: Its run of MLflow, or None if it has none in a folder.
         notebook: Path below the home of the notebook that started it, or "".
         continues: Name of the run that it continues, or "".
@@ -83,7 +72,8 @@ class RunRecord:
     words: str
     seconds: float
     done: str
-    progress: RunProgress | None
+    progress: Throughput | None
+    progress_at_s: float
     mlflow: MlflowRun | None
     notebook: str
     continues: str
@@ -109,26 +99,28 @@ def read_record(folder: Path) -> RunRecord | None:
         OSError: If it cannot be read.
     """
     match = NAME.fullmatch(folder.name)
-    plan = _read_json(folder / "run.json")
+    run = RunFolder(folder)
+    plan = _if_whole(run.read_plan)
     if match is None or plan is None:
         return None
-    end = _read_json(folder / "end.json")
+    end, progress = _if_whole(run.read_end), _if_whole(run.read_throughput)
     return RunRecord(
         name=folder.name,
         function=match[1],
         label=_read_text(folder / _LABEL_FILE)[:MOST_LABEL_CHARACTERS],
         started_s=(folder / "run.json").stat().st_mtime,
-        n_gpus=_number(plan.get("n_ranks")),
-        n_nodes=_number(plan.get("n_nodes")),
-        job_id=str((_read_json(folder / "job.json") or {}).get("job_id", "")),
-        end="" if end is None else _end_word(end),
+        n_gpus=plan.n_ranks,
+        n_nodes=plan.n_nodes,
+        job_id=str(_if_whole(run.read_job_id) or ""),
+        end="" if end is None else end.word,
         words="" if end is None else _end_words(folder, end),
-        seconds=0.0 if end is None else float(end.get("seconds") or 0),
-        done="" if end is None else str(end.get("progress") or ""),
-        progress=_read_progress(folder / "progress.json"),
-        mlflow=_read_mlflow(folder / "mlflow.json"),
-        notebook=_below_home(str(plan.get("notebook", "")), folder.parent.parent),
-        continues=str(plan.get("continues", "")),
+        seconds=0.0 if end is None else end.seconds,
+        done="" if end is None else end.progress,
+        progress=progress,
+        progress_at_s=0.0 if progress is None else (folder / "progress.json").stat().st_mtime,
+        mlflow=_read_mlflow(run.mlflow_link),
+        notebook=_below_home(plan.notebook, folder.parent.parent),
+        continues=plan.continues,
     )
 
 
@@ -159,39 +151,21 @@ def measure_folder(folder: Path) -> FolderSize:
     return FolderSize(n_bytes=n_bytes, has_events=has_events)
 
 
-def _end_word(end: Mapping[str, Any]) -> str:
-    if end.get("is_saved"):
-        return "saved"
-    if end.get("was_stopped"):
-        return "stopped"
-    return "failed" if end.get("status") else "done"
+def _if_whole(read: Callable[[], _Read | None]) -> _Read | None:
+    # What another program has left there is no reason to hide the rest of the run.
+    try:
+        return read()
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return None
 
 
-def _end_words(folder: Path, end: Mapping[str, Any]) -> str:
-    word = _end_word(end)
-    if word == "done":
-        text = _read_text(folder / "rank-0.result.txt")
-    else:
-        text = str(end.get("reason") or "")
+def _end_words(folder: Path, end: End) -> str:
+    text = _read_text(folder / "rank-0.result.txt") if end.word == "done" else end.reason
     return text if len(text) <= _MOST_WORDS else text[:_MOST_WORDS] + " …"
 
 
-def _read_progress(path: Path) -> RunProgress | None:
-    values = _read_json(path)
-    if values is None:
-        return None
-    loss = values.get("loss")
-    return RunProgress(
-        step=_number(values.get("step")),
-        n_steps=_number(values.get("n_steps")),
-        images_per_s=float(values.get("images_per_s") or 0),
-        loss=float(loss) if isinstance(loss, (int, float)) else None,
-        at_s=path.stat().st_mtime,
-    )
-
-
 def _read_mlflow(path: Path) -> MlflowRun | None:
-    values = _read_json(path) or {}
+    values = _if_whole(lambda: dict(json.loads(_read_text(path)))) or {}
     address = urlsplit(str(values.get("tracking_uri", "")))
     ids = [str(values.get(name, "")) for name in ("experiment_id", "run_id")]
     # They become part of an address.
@@ -202,19 +176,6 @@ def _read_mlflow(path: Path) -> MlflowRun | None:
 
 def _below_home(path: str, home: Path) -> str:
     return str(Path(path).relative_to(home)) if path and Path(path).is_relative_to(home) else ""
-
-
-def _number(value: object) -> int:
-    return value if isinstance(value, int) else 0
-
-
-def _read_json(path: Path) -> dict[str, Any] | None:
-    text = _read_text(path)
-    try:
-        values = json.loads(text)
-    except ValueError:
-        return None
-    return values if isinstance(values, dict) else None
 
 
 def _read_text(path: Path) -> str:

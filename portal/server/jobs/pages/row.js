@@ -50,7 +50,7 @@ function progressOf(run) {
 }
 
 /** Steps per second between what was shown last and now. */
-function paceOf({ name, progress: { step, at_s } }) {
+function paceOf({ name, progress: { step }, progress_at_s: at_s }) {
   const last = paces.get(name);
   if (!last || at_s - last.at_s > 1) {
     paces.set(name, { step, at_s, pace: last ? (step - last.step) / (at_s - last.at_s) : 0 });

@@ -33,6 +33,7 @@ def run(name: str, started_s: float, job_id: str = "", state: str = "done") -> R
         seconds=0.0,
         done="",
         progress=None,
+        progress_at_s=0.0,
         mlflow=None,
         notebook="",
         continues="",

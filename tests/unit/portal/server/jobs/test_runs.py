@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from pathlib import Path
 
 import pytest
 
+from dsportal.task.folder import RunFolder
+from dsportal.task.plan import End, Plan
 from portal.server.jobs.errors import NoSuchRunError, RunError
 from portal.server.jobs.jobs import SlurmJob, parse_accounting, parse_queue
 from portal.server.jobs.queue import JobQueue
@@ -18,6 +19,14 @@ from portal.server.jobs.runs import Runs
 
 OLDER = "20261123-040506-train-ab23"
 NEWER = "20261123-040507-train-cd45"
+PLAN = Plan(
+    n_ranks=1,
+    cores_per_rank=1,
+    simulated_gpus=True,
+    working_dir="/",
+    module_paths=(),
+    n_results=1,
+)
 NOTHING = Listing(jobs={}, steps={})
 LATER_S = STARTS_WITHIN_S + 1
 
@@ -34,6 +43,7 @@ def record(*, job_id: str = "", end: str = "") -> RunRecord:
         end=end,
         words="",
         progress=None,
+        progress_at_s=0.0,
         mlflow=None,
         notebook="",
         continues="",
@@ -96,14 +106,13 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runs:
     for name in (OLDER, NEWER):
         folder = tmp_path / "portal-runs" / name
         folder.mkdir(parents=True)
-        (folder / "run.json").write_text(json.dumps({"n_ranks": 1, "n_nodes": 1}))
-    end = json.dumps({"status": 0})
-    (tmp_path / "portal-runs" / OLDER / "end.json").write_text(end)
+        RunFolder(folder).write_plan(PLAN)
+    RunFolder(tmp_path / "portal-runs" / OLDER).write_end(End(status=0))
     return Runs(tmp_path, JobQueue("", tmp_path))
 
 
 def end_newer(runs: Runs) -> None:
-    (runs.parent / NEWER / "end.json").write_text('{"status": 1}')
+    RunFolder(runs.parent / NEWER).write_end(End(status=1))
 
 
 def test_the_newest_run_comes_first(runs: Runs) -> None:
