@@ -3,59 +3,60 @@
 from __future__ import annotations
 
 import asyncio
-import os
+import logging
 import secrets
 import shutil
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
-
-from traitlets import Float, Integer, List, Unicode, default
-from traitlets.config import LoggingConfigurable
 
 from portal.server.base.private_dir import make_private_dir
-from portal.server.base.shared_storage import read_storage
 from portal.server.viewers.errors import StorageTimeoutError, ViewerError, ViewerLimitError
 from portal.server.viewers.folder import Folder, resolve_folder
 from portal.server.viewers.page import FolderPage, start_page
 from portal.server.viewers.viewer import Viewer
 
+# For the file system to say whether a folder is there.
+_STORAGE_TIMEOUT_S = 5.0
 
-class FolderPages(LoggingConfigurable):
+
+class FolderPages:
     """Starts a viewer on folders, and keeps track of those that run.
 
-    Attributes:
+    Args:
         viewer: The program that is started.
+        python: Python of the environment that has it.
+        limit: Most at once in a session.
+        idle_timeout_s: Seconds without a request after which one is stopped. Its address stays and
+            starts it again.
+        root_dir: The folder that the file browser shows.
+        base_url: Path of the notebook server, with a slash at both ends.
+        shared_dirs: Folders outside the user's files that may be shown through a link.
     """
 
-    viewer: Viewer
-    python = Unicode(help="Python of the environment that has it.").tag(config=True)
-    limit = Integer(min=0, help="Most at once in a session; 0: no limit.").tag(config=True)
-    idle_timeout_s = Float(
-        min=0,
-        help="Seconds without a request after which one is stopped. Its address stays and starts it"
-        " again. 0: never.",
-    ).tag(config=True)
-    start_timeout_s = Float(30.0, help="Seconds that a start may take.").tag(config=True)
-    storage_timeout_s = Float(
-        5.0, help="Seconds that the file system may take to say whether a folder is there."
-    ).tag(config=True)
-    shared_dirs = List(
-        Unicode(),
-        help="Folders outside the user's files that may be shown through a link. "
-        "Default: the shared storage, PORTAL_STORAGE.",
-    ).tag(config=True)
-    root_dir = Unicode(help="The folder that the file browser shows; the extension sets it.")
-    base_url = Unicode("/", help="Path of the notebook server; the extension sets it.")
+    start_timeout_s = 30.0
 
-    @default("shared_dirs")
-    def _default_shared_dirs(self) -> list[str]:
-        return [str(mounted) for mounted in read_storage(os.environ).values()]
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
+    def __init__(
+        self,
+        viewer: Viewer,
+        *,
+        python: str,
+        limit: int,
+        idle_timeout_s: float,
+        root_dir: str,
+        base_url: str,
+        shared_dirs: Sequence[Path],
+        log: logging.Logger,
+    ) -> None:
+        self.viewer = viewer
+        self.log = log
+        self._python = python
+        self._limit = limit
+        self._idle_timeout_s = idle_timeout_s
+        self._root_dir = Path(root_dir)
+        self._base_url = base_url
+        self._shared_dirs = shared_dirs
         self._starts: dict[frozenset[Path], asyncio.Task[FolderPage]] = {}
         # asyncio itself keeps only weak references to tasks.
         self._watches: set[asyncio.Task[None]] = set()
@@ -144,27 +145,28 @@ class FolderPages(LoggingConfigurable):
             self._private_dir = None
 
     async def _resolve(self, names: Sequence[str]) -> tuple[Folder, ...]:
-        root = Path(self.root_dir)
-        shared = [Path(folder) for folder in self.shared_dirs]
-
         def resolve() -> tuple[Folder, ...]:
             return tuple(
-                self.check(resolve_folder(name, root=root, shared=shared, viewer=self.viewer))
+                self.check(
+                    resolve_folder(
+                        name, root=self._root_dir, shared=self._shared_dirs, viewer=self.viewer
+                    )
+                )
                 for name in names
             )
 
         try:
-            return await asyncio.wait_for(asyncio.to_thread(resolve), self.storage_timeout_s)
+            return await asyncio.wait_for(asyncio.to_thread(resolve), _STORAGE_TIMEOUT_S)
         except TimeoutError:
             raise StorageTimeoutError(
                 f"{self.viewer.title} was asked for “{names[0]}”, but its file system did not"
-                f" answer within {self.storage_timeout_s:g} s. Try again, or tell the"
+                f" answer within {_STORAGE_TIMEOUT_S:g} s. Try again, or tell the"
                 " administrators."
             ) from None
 
     def _check_limit(self) -> None:
         n_open = sum(not _has_ended(start) for start in self._starts.values())
-        if 0 < self.limit <= n_open:
+        if self._limit <= n_open:
             raise ViewerLimitError(
                 f"One more {self.viewer.title} was asked for, but {n_open} are open, the most for"
                 " one session. Stop one in the list of running kernels and terminals, then try"
@@ -186,10 +188,10 @@ class FolderPages(LoggingConfigurable):
         page = await start_page(
             self.viewer,
             logdirs,
-            python=self.python,
+            python=self._python,
             private_dir=self._make_private_dir(),
             page_id=page_id,
-            base_url=self.base_url,
+            base_url=self._base_url,
             timeout_s=self.start_timeout_s,
         )
         self.log.info(
@@ -215,8 +217,8 @@ class FolderPages(LoggingConfigurable):
             del self._starts[key]
 
     async def _stop_when_idle(self, page: FolderPage) -> None:
-        while page.is_running and self.idle_timeout_s:
-            left_s = self._used_at[page.id] + self.idle_timeout_s - time.monotonic()
+        while page.is_running:
+            left_s = self._used_at[page.id] + self._idle_timeout_s - time.monotonic()
             if left_s <= 0:
                 self.log.info("%s of %s is idle and is stopped", self.viewer.title, page.folders)
                 self._asleep[page.id] = page.logdirs

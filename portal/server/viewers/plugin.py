@@ -4,22 +4,43 @@ from __future__ import annotations
 
 import asyncio
 import os
+from typing import Any
 
 from portal.server.base.feature import Feature, Plugin, Shared
+from portal.server.base.shared_storage import read_storage
 from portal.server.viewers.handlers import LocalPagesHandler, page_routes
-from portal.server.viewers.mlflow.pages import MlflowPages
+from portal.server.viewers.mlflow.pages import MLFLOW, MlflowPages
 from portal.server.viewers.mlflow.proxy import MlflowProxy
 from portal.server.viewers.mlflow.tracking import has_mlflow, offer_mlflow
-from portal.server.viewers.tensorboard.pages import TensorBoards
+from portal.server.viewers.pages import FolderPages
+from portal.server.viewers.viewer import TENSORBOARD
+from portal.settings.session_tables import SessionTables
 
 
 def load(shared: Shared) -> Feature:
     """Offer both, and let cells log to MLflow and open a TensorBoard."""
     settings, server = shared.settings, shared.server
     offer_mlflow(os.environ, settings)
-    where = {"root_dir": server.root_dir, "base_url": server.base_url}
-    tensorboards = TensorBoards(parent=shared.extension, **where)
-    mlflow = MlflowPages(parent=shared.extension, **where)
+    where: dict[str, Any] = {
+        "root_dir": server.root_dir,
+        "base_url": server.base_url,
+        "shared_dirs": tuple(read_storage(os.environ).values()),
+        "log": shared.log,
+    }
+    tensorboards = FolderPages(
+        TENSORBOARD,
+        python=tensorboard_python(settings),
+        limit=settings.tensorboard.limit,
+        idle_timeout_s=settings.tensorboard.idle_s,
+        **where,
+    )
+    mlflow = MlflowPages(
+        MLFLOW,
+        python=settings.mlflow_python,
+        limit=settings.mlflow.limit,
+        idle_timeout_s=settings.mlflow.idle_s,
+        **where,
+    )
 
     shared.folders_shown += [tensorboards.folders_shown, mlflow.folders_shown]
 
@@ -32,6 +53,13 @@ def load(shared: Shared) -> Feature:
         page_data={"portalMlflow": "yes" if has_mlflow(settings) else ""},
         stop=stop,
     )
+
+
+def tensorboard_python(settings: SessionTables) -> str:
+    """Return the Python that has TensorBoard, with its profiler where this node has it."""
+    environments = settings.environments
+    has_profiler = os.access(environments.xprof_python, os.X_OK)
+    return environments.xprof_python if has_profiler else environments.tensorboard_python
 
 
 PLUGIN = Plugin(load)

@@ -6,15 +6,12 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from traitlets import Float, default
-
 from portal.server.viewers.errors import FolderError
 from portal.server.viewers.folder import Folder
 from portal.server.viewers.mlflow.tracking import FOLDER
 from portal.server.viewers.page import FolderPage
 from portal.server.viewers.pages import FolderPages
 from portal.server.viewers.viewer import Viewer
-from portal.settings.session_tables import read_settings
 
 MLFLOW = Viewer(
     title="MLflow",
@@ -27,25 +24,9 @@ _MADE = (".trash", "models")
 
 
 class MlflowPages(FolderPages):
-    """Starts MLflow on folders of runs; each page takes about 0.5 GB of memory.
+    """Starts MLflow on folders of runs; each page takes about 0.5 GB of memory."""
 
-    What is not configured here is what the hub says.
-    """
-
-    viewer = MLFLOW
-    start_timeout_s = Float(120.0, help="Seconds that a start may take.").tag(config=True)
-
-    @default("python")
-    def _default_python(self) -> str:
-        return read_settings(os.environ).mlflow_python
-
-    @default("limit")
-    def _default_limit(self) -> int:
-        return read_settings(os.environ).mlflow.limit
-
-    @default("idle_timeout_s")
-    def _default_idle_timeout_s(self) -> float:
-        return read_settings(os.environ).mlflow.idle_s
+    start_timeout_s = 120.0
 
     async def open(self, names: Sequence[str]) -> FolderPage:
         """Return the page that shows this folder; start one if there is none."""

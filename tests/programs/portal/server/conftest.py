@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +17,9 @@ STAND_IN = Path(__file__).with_name("stand_in_tensorboard")
 def one_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotebookServer]:
     """A server on the stand-in, which allows three TensorBoards."""
     folder = tmp_path_factory.mktemp("server")
-    server = NotebookServer(folder, STAND_IN, "--TensorBoards.limit=3")
+    site = json.dumps({"tensorboard": {"limit": 3}})
+    environ = {"JUPYTER_NO_CONFIG": "1", "PORTAL_SETTINGS": site}
+    server = NotebookServer(folder, STAND_IN, environ=environ)
     yield server
     server.stop()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,15 +12,29 @@ import pytest
 
 from portal.server.viewers import pages
 from portal.server.viewers.folder import Folder
-from portal.server.viewers.tensorboard.pages import TensorBoards
+from portal.server.viewers.pages import FolderPages
+from portal.server.viewers.viewer import TENSORBOARD
 
 IDLE_S = 3600.0
+
+
+def tensorboards() -> FolderPages:
+    return FolderPages(
+        TENSORBOARD,
+        python="",
+        limit=8,
+        idle_timeout_s=IDLE_S,
+        root_dir="/",
+        base_url="/",
+        shared_dirs=(),
+        log=logging.getLogger("test"),
+    )
 
 
 class FakeProcess:
     """A TensorBoard that is looked at a few times, each time half of the idle time later."""
 
-    def __init__(self, boards: TensorBoards, n_uses: int) -> None:
+    def __init__(self, boards: FolderPages, n_uses: int) -> None:
         self.boards = boards
         self.n_uses_left = n_uses
         self.now = 0.0
@@ -38,7 +53,7 @@ class FakeProcess:
 async def test_only_what_nobody_has_looked_at_for_the_idle_time_is_stopped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    boards = TensorBoards(idle_timeout_s=IDLE_S)
+    boards = tensorboards()
     process = FakeProcess(boards, n_uses=5)
 
     async def stop() -> None:
@@ -66,7 +81,7 @@ async def test_only_what_nobody_has_looked_at_for_the_idle_time_is_stopped(
 async def test_a_tab_that_closes_ends_the_start_for_nobody_else(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    boards = TensorBoards(idle_timeout_s=0)
+    boards = tensorboards()
     is_up = asyncio.Event()
 
     async def ended() -> int:

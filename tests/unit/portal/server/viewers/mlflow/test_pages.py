@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 
@@ -23,7 +24,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def pages(home: Path) -> MlflowPages:
-    return MlflowPages(root_dir=str(home))
+    return MlflowPages(
+        MLFLOW,
+        python="",
+        limit=4,
+        idle_timeout_s=3600,
+        root_dir=str(home),
+        base_url="/",
+        shared_dirs=(),
+        log=logging.getLogger("test"),
+    )
 
 
 async def test_a_folder_without_runs_is_refused_before_anything_is_written_there(

@@ -109,11 +109,10 @@ def test_what_is_slower_than_it_should_be_is_said(notebook_server: NotebookServe
 @pytest.fixture
 def hasty_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotebookServer]:
     """A server of a site that stops idle TensorBoards soon, and allows one."""
-    site = json.dumps({"tensorboard": {"limit": 1}})
-    # Less than the minute that a site may choose.
-    idle = "--TensorBoards.idle_timeout_s=1"
+    # A second: less than the minute that a site may choose.
+    site = json.dumps({"tensorboard": {"limit": 1, "idle_minutes": 1 / 60}})
     environ = {"JUPYTER_NO_CONFIG": "1", "PORTAL_SETTINGS": site}
-    server = NotebookServer(tmp_path_factory.mktemp("hasty"), STAND_IN, idle, environ=environ)
+    server = NotebookServer(tmp_path_factory.mktemp("hasty"), STAND_IN, environ=environ)
     yield server
     server.stop()
 
