@@ -7,7 +7,6 @@ import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,7 +16,6 @@ from playwright.sync_api import Page, expect  # noqa: E402
 
 from tests.support.chromium import logged_in_page  # noqa: E402
 from tests.support.eventually import throughout  # noqa: E402
-from tests.support.kernels import ask  # noqa: E402
 from tests.support.notebook_server import NotebookServer, start_jupyterlab  # noqa: E402
 
 SERVER_PYTHON = Path("/opt/data-scientist-portal/environments/server/bin/python")
@@ -76,24 +74,6 @@ def launcher(server: NotebookServer) -> Iterator[Page]:
     with logged_in_page(server) as page:
         page.goto(f"{server.host}/user/ada/lab/workspaces/test?reset")
         yield page
-
-
-def cards(server: NotebookServer) -> dict[str, dict[str, Any]]:
-    listed = ask(server, "GET", "portal/api/templates")["templates"]
-    return {card["name"]: card for card in listed}
-
-
-def test_a_template_finds_the_kernel_that_has_its_packages(server: NotebookServer) -> None:
-    card = cards(server)["physics/runs.ipynb"]
-
-    assert (card["title"], card["kernel"]) == ("It runs", "site-fenics")
-
-
-def test_a_template_that_no_kernel_runs_says_what_is_missing(server: NotebookServer) -> None:
-    card = cards(server)["physics/lacks.ipynb"]
-
-    assert card["title"] == "It lacks (needs fenics>=2020)"
-    assert "dsportal environments add NAME" in card["advice"]
 
 
 def test_a_card_opens_a_copy_of_its_template_with_that_kernel(

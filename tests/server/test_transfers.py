@@ -100,15 +100,6 @@ def read(server: NotebookServer, name: str) -> bytes:
     return (server.root / name).read_bytes()
 
 
-def test_bytes_that_do_not_follow_are_a_conflict(server: NotebookServer) -> None:
-    answer = ask(server, "PUT", "runs/a.bin", 6, b"def", offset=3)
-
-    assert answer.status_code == 409
-    assert "0 bytes of a.bin have arrived" in answer.json()["message"]
-    assert ask(server, "DELETE", "runs/a.bin", 6).ok
-    assert not list((server.root / "runs").glob("a.bin*"))
-
-
 def test_who_asks_while_bytes_are_written_hears_of_all_of_them(server: NotebookServer) -> None:
     name, size = "runs/slow.bin", 64 * MIB + 1
     data = bytes(64 * MIB)

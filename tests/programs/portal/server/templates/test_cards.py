@@ -153,18 +153,6 @@ def test_an_optional_notebook_has_a_card_only_where_it_runs(
     assert (card.title, card.kernel) == ("Digits", "theano")
 
 
-def test_a_horovod_template_says_where_it_is_not_beside_tensorflow(site: Path) -> None:
-    (site / NAME).unlink()
-    (site / "horovod").mkdir()
-    (site / "horovod/digits.ipynb").write_text(notebook_of("tensorflow", "horovod"))
-
-    (lacking,) = list_cards(sources(site), {"tensorflow": kernel_with("keras")})
-    (card,) = list_cards(sources(site), {"tensorflow": kernel_with("keras", "horovod")})
-
-    assert lacking.title == "Digits (needs horovod)"
-    assert (card.title, card.kernel) == ("Digits", "tensorflow")
-
-
 @pytest.mark.parametrize(
     ("container", "title"),
     [(None, "Digits (needs Apptainer)"), (Path("/usr/bin/apptainer"), "Digits")],
@@ -188,12 +176,6 @@ def test_a_notebook_that_is_none_is_shown_by_its_name(site: Path) -> None:
     (site / "start.ipynb").write_text("{")
 
     assert {card.title for card in list_cards(sources(site))} == {"start", "Digits"}
-
-
-def test_the_record_of_the_tests_is_no_template(site: Path, home: Path) -> None:
-    install_templates(site, home)
-
-    assert sorted(path.name for path in (home / "templates").iterdir()) == ["tensorflow"]
 
 
 def test_restoring_keeps_what_was_edited_beside_it(site: Path, home: Path) -> None:
@@ -237,17 +219,6 @@ def test_restoring_follows_no_link_of_the_users(site: Path, home: Path, tmp_path
         restore_template(sources(site), home, NAME)
 
     assert target.read_text() == "untouched"
-
-
-def test_a_sites_folder_cannot_have_the_user_copy_secrets(site: Path, home: Path) -> None:
-    (home / "secret").write_text("secret")
-    (site / "tensorflow/notes.md").symlink_to(home / "secret")
-    (site / "all").symlink_to(home)
-
-    install_templates(site, home)
-
-    assert not (home / "templates/tensorflow/notes.md").exists()
-    assert not (home / "templates/all").exists()
 
 
 @pytest.fixture

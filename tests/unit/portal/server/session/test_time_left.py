@@ -49,6 +49,9 @@ class FakeHub:
         ({"SLURM_JOB_END_TIME": "5000", "PORTAL_WALLTIME_S": "60"}, 5000),
         ({"SLURM_JOB_START_TIME": "1000", "PORTAL_WALLTIME_S": "60"}, 1060),
         ({"PORTAL_WALLTIME_S": "60"}, 2060),
+        ({"PORTAL_WALLTIME_S": "60", "SLURM_JOB_START_TIME": "soon"}, 2060),
+        ({"PORTAL_WALLTIME_S": "60", "SLURM_JOB_END_TIME": "0"}, 2060),
+        ({"SLURM_JOB_START_TIME": "1000"}, None),
         ({"PORTAL_WALLTIME_S": "x"}, None),
         ({}, None),
     ],
@@ -155,14 +158,6 @@ async def test_what_the_hub_announces_stays_while_the_hub_is_away() -> None:
     hub.is_away, now_s[0], hub.notices = False, 2 * ANSWER_AGE_S, []
     await clock.read()
     assert clock.notices == ()
-
-
-def test_what_the_job_says_of_its_start_may_be_missing_or_odd() -> None:
-    settings = {"PORTAL_WALLTIME_S": "60"}
-
-    assert find_end({**settings, "SLURM_JOB_START_TIME": "soon"}, 2000) == 2060
-    assert find_end({**settings, "SLURM_JOB_END_TIME": "0"}, 2000) == 2060
-    assert find_end({"SLURM_JOB_START_TIME": "1000"}, 2000) is None
 
 
 async def test_before_the_hubs_first_answer_nothing_can_be_extended() -> None:

@@ -13,7 +13,12 @@ from pathlib import Path
 import pytest
 
 from portal.server.templates.safe_folder import Folder
-from portal.server.templates.templates import MOST_TEMPLATE_BYTES, Outcome, install_templates
+from portal.server.templates.templates import (
+    MOST_TEMPLATE_BYTES,
+    NOT_TEMPLATES,
+    Outcome,
+    install_templates,
+)
 from portal.server.templates.versions import RECORD_PATH
 
 NAME = "tensorflow/digits.ipynb"
@@ -219,7 +224,8 @@ def test_a_file_of_the_users_own_with_a_templates_name_stays(site: Site) -> None
 
 
 def test_files_that_are_no_templates_are_left_out(site: Site) -> None:
-    site.release("", "__init__.py")
+    for name in NOT_TEMPLATES:
+        site.release("", name)
     site.release("x", "tensorflow/__pycache__/plots.pyc")
     site.release("x", "tensorflow/.ipynb_checkpoints/digits.ipynb")
 
