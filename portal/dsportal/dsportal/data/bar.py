@@ -1,14 +1,13 @@
-"""A progress bar: redrawn in place in a notebook, printed every ten seconds elsewhere."""
+"""The progress bar of a task in a cell."""
 
 from __future__ import annotations
 
 import html
-import sys
 import time
-from typing import Any
 
-_DRAW_EVERY_S = 0.5
-_PRINT_EVERY_S = 10.0
+from dsportal.live_output import LiveOutput
+
+_REDRAW_EVERY_S = 0.5
 
 
 class Bar:
@@ -25,8 +24,9 @@ class Bar:
         self._unit = unit
         self._n_before = n_before
         self._began_s = time.monotonic()
-        self._drawn_at_s = 0.0
-        self._display: Any = None
+        self._output = LiveOutput(
+            lambda text: print(text, end="", flush=True), redraw_every_s=_REDRAW_EVERY_S
+        )
 
     def draw(self, n_done: int, *, is_end: bool = False) -> None:
         """Show the progress, unless it was shown a moment ago.
@@ -35,18 +35,12 @@ class Bar:
             n_done: Units done so far, including those done before.
             is_end: Show it even if it was shown a moment ago.
         """
-        now_s = time.monotonic()
-        # Only a kernel has loaded it; asking IPython would import it into a batch job.
-        is_page = "ipykernel" in sys.modules
-        every_s = _DRAW_EVERY_S if is_page else _PRINT_EVERY_S
-        if not is_end and now_s - self._drawn_at_s < every_s:
-            return
-        self._drawn_at_s = now_s
-        words = self._words(n_done, now_s - self._began_s)
-        if is_page:
-            self._draw_page(n_done, words)
-        else:
-            print(words, flush=True)
+        words = self._words(n_done, time.monotonic() - self._began_s)
+        page = (
+            f'<progress max="{self._n_all}" value="{n_done}" aria-label="Progress" '
+            f'style="width:24em"></progress> {html.escape(words)}'
+        )
+        self._output.draw(page, words, is_end=is_end)
 
     def _words(self, n_done: int, seconds: float) -> str:
         # What an earlier call has done took no time of this one.
@@ -55,17 +49,3 @@ class Bar:
         if rate and n_done < self._n_all:
             return f"{words}, about {(self._n_all - n_done) / rate:,.0f} s left"
         return words
-
-    def _draw_page(self, n_done: int, words: str) -> None:
-        # Imported here: batch jobs use this module too, and have no page to draw on.
-        from IPython.display import HTML, display
-
-        bar = (
-            f'<progress max="{self._n_all}" value="{n_done}" aria-label="Progress" '
-            f'style="width:24em"></progress> {html.escape(words)}'
-        )
-        if self._display is None:
-            # With an id the same output is redrawn, instead of one more for each update.
-            self._display = display(HTML(bar), display_id=True)
-        else:
-            self._display.update(HTML(bar))

@@ -189,21 +189,16 @@ def cancel(job_id: int, *, kill: bool = False) -> None:
     _slurm(["scancel", *(["--full", "--signal=KILL"] if kill else []), str(job_id)])
 
 
-def my_step_names() -> set[str] | None:
-    """Return the names of the user's running steps, or None if Slurm did not answer."""
+def step_names(job_id: int | None = None) -> set[str] | None:
+    """Return the names of the running steps of one job, or of all jobs of the user.
+
+    It is None if Slurm did not answer.
+    """
     nonce = new_nonce()
-    done = _slurm(["squeue", *STEP_NAMES.options(nonce), "--steps", f"--user={os.getuid()}"])
+    whose = f"--user={os.getuid()}" if job_id is None else f"--jobs={job_id}"
+    done = _slurm(["squeue", *STEP_NAMES.options(nonce), "--steps", whose])
     if done is None or done.returncode:
         return None
-    return {name for (name,) in STEP_NAMES.rows(done.stdout, nonce)}
-
-
-def step_names(job_id: int) -> set[str]:
-    """Return the names of the running steps of one job; none if Slurm did not answer."""
-    nonce = new_nonce()
-    done = _slurm(["squeue", *STEP_NAMES.options(nonce), "--steps", f"--jobs={job_id}"])
-    if done is None or done.returncode:
-        return set()
     return {name for (name,) in STEP_NAMES.rows(done.stdout, nonce)}
 
 

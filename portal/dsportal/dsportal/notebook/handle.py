@@ -9,9 +9,10 @@ from typing import Any, Literal
 from dsportal.errors import LaunchError, StepError, hide_frames
 from dsportal.launch import commands
 from dsportal.launch.messages import explain_end, explain_waiting
+from dsportal.live_output import LiveOutput
 from dsportal.notebook.failure import explain_failure
 from dsportal.notebook.log_tail import LogTail
-from dsportal.notebook.progress_bar import ProgressBar
+from dsportal.notebook.progress_bar import draw_end, draw_pace
 from dsportal.task.folder import RunFolder
 from dsportal.task.interrupts import without_interrupts
 from dsportal.task.throughput import Throughput
@@ -53,7 +54,7 @@ class Run:
             return end.word
         if self.job_id is None:
             # A step of a session has no job of its own; its name is that of the run.
-            names = commands.my_step_names()
+            names = commands.step_names()
             return "unknown" if names is None else "running" if self.id in names else "lost"
         job = commands.job_state(self.job_id)
         if job.is_waiting:
@@ -196,7 +197,7 @@ class Run:
         shown = range({"first": 1, "all": plan.n_ranks, "none": 0}[show])
         # From files, not from srun: the ranks may run in another job, and the cell may attach late.
         tail = LogTail([self.folder.log_path(rank) for rank in shown], self._show)
-        bar = ProgressBar(self._show)
+        bar = LiveOutput(self._show)
         said, asked_at, over_since = "", 0.0, 0.0
         while self.folder.read_end() is None:
             tail.read()
@@ -204,7 +205,7 @@ class Run:
             if now - asked_at >= ASK_SLURM_EVERY_S:
                 asked_at = now
                 if (pace := self.progress) is not None:
-                    bar.draw(pace)
+                    draw_pace(bar, pace)
                 said, is_over = self._report(said)
                 # The job may be over before its last files are visible here.
                 over_since = (over_since or now) if is_over else 0.0
@@ -212,7 +213,7 @@ class Run:
                     break
             time.sleep(POLL_S)
         tail.read(is_end=True)
-        bar.finish(self.progress, self.folder.read_end())
+        draw_end(bar, self.progress, self.folder.read_end())
 
     def _report(self, said: str) -> tuple[str, bool]:
         # Shows news of the job; returns the last news and whether the job is over.

@@ -1,70 +1,27 @@
-"""The progress bar in the cell: redrawn in place on a page, printed every ten seconds elsewhere."""
+"""The progress bar of a run in the cell."""
 
 from __future__ import annotations
 
 import html
-import sys
-import time
-from collections.abc import Callable
-from typing import Any
 
+from dsportal.live_output import LiveOutput
 from dsportal.task.plan import End
 from dsportal.task.throughput import Throughput
 
-PRINT_EVERY_S = 10.0
 _BAR = '<progress{width} aria-label="Progress of the run" style="width:24em"></progress>'
 
 
-class ProgressBar:
-    """Shows the pace of a run.
+def draw_pace(output: LiveOutput, pace: Throughput) -> None:
+    """Show the pace of a run."""
+    output.draw(render_bar(pace), str(pace))
 
-    Args:
-        show: Takes text for the cell.
-        is_page: True if the cell shows HTML; None to detect it.
-        clock: Monotonic clock in seconds.
-    """
 
-    def __init__(
-        self,
-        show: Callable[[str], object],
-        *,
-        is_page: bool | None = None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._show = show
-        self._is_page = "ipykernel" in sys.modules if is_page is None else is_page
-        self._clock = clock
-        self._display: Any = None
-        self._printed_at_s: float | None = None
-
-    def draw(self, pace: Throughput) -> None:
-        """Show a pace."""
-        now_s = self._clock()
-        if self._is_page:
-            self._draw_page(render_bar(pace))
-        elif self._printed_at_s is None or now_s - self._printed_at_s >= PRINT_EVERY_S:
-            self._show(f"{pace}\n")
-            self._printed_at_s = now_s
-
-    def finish(self, pace: Throughput | None, end: End | None) -> None:
-        """Show the last pace, if a rank has reported one, and how the ranks ended, if known."""
-        if pace is None:
-            return
+def draw_end(output: LiveOutput, pace: Throughput | None, end: End | None) -> None:
+    """Show the last pace, if a rank has reported one, and how the ranks ended, if known."""
+    if pace is not None:
         done = "" if end is None else end.progress
-        if not self._is_page:
-            self._show(f"{done or pace}\n")
-        else:
-            self._draw_page(_full_bar(done) if done else render_bar(pace))
-
-    def _draw_page(self, markup: str) -> None:
-        # Scripts import this module, too, and need no IPython.
-        from IPython.display import HTML, display
-
-        if self._display is None:
-            # With an id the same output is redrawn, instead of one more for each update.
-            self._display = display(HTML(markup), display_id=True)
-        else:
-            self._display.update(HTML(markup))
+        page = _full_bar(done) if done else render_bar(pace)
+        output.draw(page, done or str(pace), is_end=True)
 
 
 def _full_bar(words: str) -> str:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,10 +20,11 @@ from dsportal.launch.mpi import check_mpi
 from dsportal.launch.outside import read_image_start
 from dsportal.launch.sbatch import DEFAULT_WALLTIME_S
 from dsportal.launch.session import SessionAllocation, read_session
+from dsportal.live_output import LiveOutput
 from dsportal.notebook.handle import Run
 from dsportal.notebook.notebook_job import run_notebook
 from dsportal.notebook.own_job import batch_command, forget, name_place, submit_run
-from dsportal.notebook.progress_bar import ProgressBar
+from dsportal.notebook.progress_bar import draw_end, draw_pace
 from dsportal.notebook.resume import announce_resumed, copy_checkpoints, find_resumed
 from dsportal.notebook.runs import runs_of_session
 from dsportal.notebook.runs import show as show_text
@@ -207,7 +209,7 @@ def _run_step(folder: RunFolder, plan: Plan, session: SessionAllocation, *, n_sh
     place = session.node if on_one else f"{plan.n_nodes} nodes"
     _announce(folder, plan, place, n_cores=plan.cores_per_rank)
     _warn_of_others(session.job_id, folder.name)
-    bar = ProgressBar(show_text)
+    bar = LiveOutput(show_text)
     try:
         end = supervise(
             folder,
@@ -218,13 +220,13 @@ def _run_step(folder: RunFolder, plan: Plan, session: SessionAllocation, *, n_sh
             host=LOOPBACK if on_one else address_of_node(session.node),
             shown=range(n_shown),
             show=show_text,
-            on_pace=bar.draw,
+            on_pace=partial(draw_pace, bar),
         )
     except BaseException as error:
         show_text("Stopped: all ranks have been ended.\n")
         hide_frames(error)
         raise
-    bar.finish(folder.read_throughput(), end)
+    draw_end(bar, folder.read_throughput(), end)
     return Run(folder, None, show_text).result()
 
 

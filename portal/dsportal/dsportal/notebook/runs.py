@@ -77,7 +77,7 @@ def runs_of_session(job_id: int, *, but: str) -> list[Run]:
     found = [each for each in runs() if each.job_id is None and each.id != but]
     going = [each for each in found if each.folder.read_end() is None]
     # Slurm is asked only if there may be one.
-    names = commands.step_names(job_id) if going else set()
+    names = commands.step_names(job_id) or set() if going else set()
     return [each for each in going if each.id in names]
 
 

@@ -11,7 +11,6 @@ from dsportal.launch.commands import (
     JobState,
     check_srun,
     job_state,
-    my_step_names,
     parse_most_gpus,
     step_names,
     submit,
@@ -217,7 +216,7 @@ def test_a_line_that_somebody_wrote_into_a_name_is_no_step(slurm):
     slurm.jobs = [{"j": "20261120-203845-train-k3v9"}, {"j": "batch"}]
     slurm.forged = "guessed|20261120-203846-other-aaaa"
 
-    assert my_step_names() == {"20261120-203845-train-k3v9", "batch"}
+    assert step_names() == {"20261120-203845-train-k3v9", "batch"}
 
 
 def test_without_srun_a_run_is_refused_with_a_way_to_train_in_an_image(
@@ -229,11 +228,11 @@ def test_without_srun_a_run_is_refused_with_a_way_to_train_in_an_image(
         check_srun()
 
 
-def test_the_steps_of_one_job_are_none_if_slurm_does_not_answer(slurm):
+def test_the_steps_of_one_job_are_not_known_if_slurm_does_not_answer(slurm):
     slurm.jobs = [{"j": "20261120-203845-train-k3v9"}]
 
     assert step_names(7) == {"20261120-203845-train-k3v9"}
 
     slurm.stderr = "slurm_load_jobs error: Unable to contact slurm controller\n"
 
-    assert step_names(7) == set()
+    assert step_names(7) is None

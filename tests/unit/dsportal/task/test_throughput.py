@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from dsportal.notebook.progress_bar import ProgressBar, render_bar
+from dsportal.live_output import LiveOutput
+from dsportal.notebook.progress_bar import draw_end, draw_pace, render_bar
 from dsportal.task.plan import End
 from dsportal.task.throughput import Sample, Throughput, ThroughputMeter, sample_of_bytes
 
@@ -89,11 +90,11 @@ def test_what_is_no_sample_is_refused(value):
 def test_where_there_is_no_page_a_line_is_printed_now_and_then_and_at_the_end():
     shown: list[str] = []
     now_s = [0.0]
-    bar = ProgressBar(shown.append, is_page=False, clock=lambda: now_s[0])
+    bar = LiveOutput(shown.append, is_page=False, clock=lambda: now_s[0])
     for step in range(25):
         now_s[0] = float(step)
-        bar.draw(pace_of((0, step, 1.0), n_ranks=1))
-    bar.finish(pace_of((0, 25, 1.0), n_ranks=1), End(status=1))
+        draw_pace(bar, pace_of((0, step, 1.0), n_ranks=1))
+    draw_end(bar, pace_of((0, 25, 1.0), n_ranks=1), End(status=1))
 
     assert [line.split()[1] for line in shown] == ["0", "10", "20", "25"]
 
@@ -114,8 +115,8 @@ def test_the_bar_of_a_run_that_is_done_is_full(step, n_steps, words):
     pace = meter.pace(2.0)
     end = End(status=0, progress=pace.done(31.4))
     shown: list[str] = []
-    ProgressBar(shown.append, is_page=False).finish(pace, end)
-    page = drawn_on_a_page(lambda bar: bar.finish(pace, end))
+    draw_end(LiveOutput(shown.append, is_page=False), pace, end)
+    page = drawn_on_a_page(lambda bar: draw_end(bar, pace, end))
 
     assert shown == [f"{words}\n"]
     assert "<progress value=1 " in page[-1]
@@ -124,18 +125,18 @@ def test_the_bar_of_a_run_that_is_done_is_full(step, n_steps, words):
 
 @pytest.mark.parametrize("end", [None, End(status=1), End(status=75, is_saved=True)])
 def test_the_bar_of_a_run_that_is_not_done_stays_where_it_was(end):
-    page = drawn_on_a_page(lambda bar: bar.finish(pace_of((0, 25, 1.0), n_ranks=1), end))
+    page = drawn_on_a_page(lambda bar: draw_end(bar, pace_of((0, 25, 1.0), n_ranks=1), end))
 
     assert 'max="100" value="25"' in page[-1]
 
 
-def drawn_on_a_page(draw: Callable[[ProgressBar], None]) -> list[str]:
+def drawn_on_a_page(draw: Callable[[LiveOutput], None]) -> list[str]:
     drawn: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             "IPython.display.display", lambda page, *, display_id: drawn.append(page.data)
         )
-        draw(ProgressBar(print, is_page=True))
+        draw(LiveOutput(print, is_page=True))
     return drawn
 
 
@@ -152,9 +153,9 @@ def test_a_page_gets_one_bar_that_moves(monkeypatch):
         return Shown()
 
     monkeypatch.setattr("IPython.display.display", display)
-    bar = ProgressBar(print, is_page=True)
+    bar = LiveOutput(print, is_page=True)
     for step in (1, 2):
-        bar.draw(pace_of((0, step, 1.0), n_ranks=1))
+        draw_pace(bar, pace_of((0, step, 1.0), n_ranks=1))
 
     assert '<progress max="100" value="1"' in drawn[0]
     assert drawn[1].startswith("again ")
