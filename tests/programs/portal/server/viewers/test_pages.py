@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 from collections.abc import Awaitable, Callable, Iterator
@@ -109,10 +108,10 @@ def test_what_is_slower_than_it_should_be_is_said(notebook_server: NotebookServe
 @pytest.fixture
 def hasty_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotebookServer]:
     """A server of a site that stops idle TensorBoards soon, and allows one."""
-    # A second: less than the minute that a site may choose.
-    site = json.dumps({"tensorboard": {"limit": 1, "idle_minutes": 1 / 60}})
-    environ = {"JUPYTER_NO_CONFIG": "1", "PORTAL_SETTINGS": site}
-    server = NotebookServer(tmp_path_factory.mktemp("hasty"), STAND_IN, environ=environ)
+    environ = {"JUPYTER_NO_CONFIG": "1", "PORTAL_SETTINGS": '{"tensorboard": {"limit": 1}}'}
+    extensions = ("portal.server", "tests.support.hasty_tensorboards")
+    folder = tmp_path_factory.mktemp("hasty")
+    server = NotebookServer(folder, STAND_IN, environ=environ, extensions=extensions)
     yield server
     server.stop()
 
