@@ -17,6 +17,7 @@ PAGES = [CHECKOUT / "README.md", *CHECKOUT.glob("docs/**/*.md")]
 make_pictures = load_file(CHECKOUT / "docs/make_pictures.py")
 SOURCES = ("spawner", "portal")
 KINDS = (".html", ".js", ".py", ".ts")
+BUILT = {"labextension", "node_modules"}
 # Where a line ends inside a text, and what is filled in.
 JOINED = re.compile(r"""(["'`])\s*\+?\s*\n\s*(?:\+\s*)?f?["'`]|\s*\n\s*""")
 FILLED = re.compile(r"\{\{[^{}]*\}\}|\$?\{[^{}'\"`]*\}")
@@ -28,7 +29,7 @@ def words_of_the_product() -> str:
     texts = [
         path.read_text(encoding="utf-8")
         for path in files
-        if path.suffix in KINDS and "labextension/static" not in str(path)
+        if path.suffix in KINDS and BUILT.isdisjoint(path.parts)
     ]
     joined = JOINED.sub(lambda end: "" if end[1] else " ", "\n".join(texts))
     return FILLED.sub("…", joined)
