@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,16 +16,16 @@ from playwright.sync_api import Browser, Page, Route, expect  # noqa: E402
 
 from tests.server.test_kernels_in_browser import (  # noqa: E402
     PICTURES_DIR,
-    SERVER_PYTHON,
     WAITING_CELL,
     expect_output,
     expect_prompt,
     open_notebook,
     start_cell,
 )
+from tests.server.test_reading_in_browser import start_server  # noqa: E402
 from tests.support.chromium import log_in, start_chromium  # noqa: E402
 from tests.support.eventually import eventually  # noqa: E402
-from tests.support.notebook_server import NotebookServer, start_jupyterlab  # noqa: E402
+from tests.support.notebook_server import NotebookServer  # noqa: E402
 
 ADDRESS = "lab/workspaces/together/tree/waits.ipynb?reset"
 
@@ -36,16 +34,7 @@ ADDRESS = "lab/workspaces/together/tree/waits.ipynb?reset"
 def server(
     tmp_path_factory: pytest.TempPathFactory, tensorboard_python: Path
 ) -> Iterator[NotebookServer]:
-    if not os.access(SERVER_PYTHON, os.X_OK):
-        pytest.skip(f"{SERVER_PYTHON} is not there; deploy/environments/build makes it")
-    told = json.dumps({"sharing": {"enabled": True}, "notebooks": {"save_output": True}})
-    folder = tmp_path_factory.mktemp("together")
-    # The hub gives both to sessions; without the second one, a room is looked up before the login.
-    environ = {
-        "PORTAL_SETTINGS": told,
-        "JUPYTER_SERVER_ALLOW_UNAUTHENTICATED_ACCESS": "false",
-    }
-    server = start_jupyterlab(folder, tensorboard_python, SERVER_PYTHON, environ=environ)
+    server = start_server(tmp_path_factory.mktemp("together"), tensorboard_python)
     yield server
     server.stop()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,18 +17,12 @@ from playwright.sync_api import Page, expect  # noqa: E402
 
 from tests.server.test_tensorboard_in_browser import (  # noqa: E402, F401
     PAGE_TIMEOUT_MS,
-    SERVER_PYTHON,
     chromium,
     picture,
 )
 from tests.support.chromium import log_in  # noqa: E402
 from tests.support.git_server import GitServer  # noqa: E402
 from tests.support.notebook_server import NotebookServer, start_jupyterlab  # noqa: E402
-
-pytestmark = pytest.mark.skipif(
-    not os.access(SERVER_PYTHON, os.X_OK),
-    reason=f"{SERVER_PYTHON} is not there; deploy/environments/build makes it",
-)
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +42,7 @@ def server(
         "GIT_SSL_CAINFO": str(git_server.certificate),
     }
     folder = tmp_path_factory.mktemp("courses")
-    server = start_jupyterlab(folder, tensorboard_python, SERVER_PYTHON, environ)
+    server = start_jupyterlab(folder, tensorboard_python, environ)
     yield server
     server.stop()
 

@@ -18,7 +18,6 @@ from tests.support.debugger import GREETING, mark_of, open_ports  # noqa: E402
 from tests.support.notebook_server import start_jupyterlab  # noqa: E402
 from tests.support.other_user import NEIGHBOUR, read  # noqa: E402
 
-SERVER_PYTHON = Path("/opt/data-scientist-portal/environments/server/bin/python")
 NOTEBOOK = {
     "cells": [
         {
@@ -39,10 +38,8 @@ NOTEBOOK = {
 def test_a_cell_stops_at_a_breakpoint_and_no_other_user_reaches_the_debugger(
     tmp_path: Path, tensorboard_python: Path
 ) -> None:
-    if not os.access(SERVER_PYTHON, os.X_OK):
-        pytest.skip(f"{SERVER_PYTHON} is not there; deploy/environments/build makes it")
     mark = uuid.uuid4().hex
-    server = start_jupyterlab(tmp_path, tensorboard_python, SERVER_PYTHON, mark_of(mark))
+    server = start_jupyterlab(tmp_path, tensorboard_python, mark_of(mark))
     try:
         (server.root / "adds.ipynb").write_text(json.dumps(NOTEBOOK))
         with logged_in_page(server, TIMEOUT_MS) as page:

@@ -18,7 +18,6 @@ from tests.support.kernels import offered  # noqa: E402
 from tests.support.notebook_server import CHECKOUT, NotebookServer, start_jupyterlab  # noqa: E402
 from tests.support.wheels import make_wheel  # noqa: E402
 
-SERVER_PYTHON = Path("/opt/data-scientist-portal/environments/server/bin/python")
 TIMEOUT_MS = 120_000
 KERNELSPEC = {"name": "own-tiny", "display_name": "Tiny of a colleague", "language": "python"}
 NOTEBOOK = {
@@ -33,8 +32,6 @@ NOTEBOOK = {
 def server(
     tmp_path_factory: pytest.TempPathFactory, tensorboard_python: Path
 ) -> Iterator[NotebookServer]:
-    if not os.access(SERVER_PYTHON, os.X_OK):
-        pytest.skip(f"{SERVER_PYTHON} is not there; deploy/environments/build makes it")
     folder = tmp_path_factory.mktemp("environments")
     wheels = folder / "wheels"
     wheels.mkdir()
@@ -42,7 +39,6 @@ def server(
     server = start_jupyterlab(
         folder,
         tensorboard_python,
-        SERVER_PYTHON,
         {
             "PIP_CONFIG_FILE": os.devnull,
             "PIP_NO_INDEX": "1",

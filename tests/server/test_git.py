@@ -18,10 +18,9 @@ import pytest
 from portal.server.git.settings import offer_git
 from tests.support.eventually import eventually
 from tests.support.git_server import PASSWORD, REPOSITORY, USER_NAME, GitServer
-from tests.support.notebook_server import NotebookServer, start_jupyterlab
+from tests.support.notebook_server import NotebookServer, server_python, start_jupyterlab
 
 USER, ANOTHER_USER = 12345, 65534
-SERVER_PYTHON = Path("/opt/data-scientist-portal/environments/server/bin/python")
 # What the panel asks when somebody opens a folder, and what its buttons do without changing it.
 LOOKS = (
     "show_top_level",
@@ -34,13 +33,7 @@ LOOKS = (
     "stash",
 )
 needs_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can become two other users")
-pytestmark = [
-    needs_root,
-    pytest.mark.skipif(
-        not os.access(SERVER_PYTHON, os.X_OK),
-        reason=f"{SERVER_PYTHON} is not there; deploy/environments/build makes it",
-    ),
-]
+pytestmark = needs_root
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +55,7 @@ def running_server(tensorboard_python: Path) -> Iterator[NotebookServer]:
         folder = Path(name)
         folder.chmod(0o755)
         environ = {"PORTAL_SETTINGS": json.dumps({"git": {"enabled": True}})}
-        server = start_jupyterlab(folder, tensorboard_python, SERVER_PYTHON, environ, USER)
+        server = start_jupyterlab(folder, tensorboard_python, environ, USER)
         yield server
         server.stop()
 
@@ -204,7 +197,7 @@ def test_a_notebook_is_compared_by_cells(server: NotebookServer) -> None:
     nbformat.write(notebook, folder / "a.ipynb")
 
     environ = {"PATH": "/usr/bin:/bin", "HOME": str(server.root)}
-    offer_git(environ, SERVER_PYTHON.parents[1], server.tmp_dir)
+    offer_git(environ, server_python().parents[1], server.tmp_dir)
     argv = ["git", "-C", str(folder), "diff"]
     done = subprocess.run(argv, env=environ, capture_output=True, text=True, check=True, user=USER)
 

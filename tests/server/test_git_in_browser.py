@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 from collections.abc import Iterator
@@ -17,17 +16,11 @@ from playwright.sync_api import Page, expect  # noqa: E402
 
 from tests.server.test_tensorboard_in_browser import (  # noqa: E402, F401
     PAGE_TIMEOUT_MS,
-    SERVER_PYTHON,
     chromium,
     picture,
 )
 from tests.support.chromium import log_in  # noqa: E402
 from tests.support.notebook_server import NotebookServer, start_jupyterlab  # noqa: E402
-
-pytestmark = pytest.mark.skipif(
-    not os.access(SERVER_PYTHON, os.X_OK),
-    reason=f"{SERVER_PYTHON} is not there; deploy/environments/build makes it",
-)
 
 
 @pytest.fixture(params=[True, False], ids=["on", "off"])
@@ -38,7 +31,7 @@ def has_git(request: pytest.FixtureRequest) -> bool:
 @pytest.fixture
 def server(tmp_path: Path, tensorboard_python: Path, has_git: bool) -> Iterator[NotebookServer]:
     environ = {"PORTAL_SETTINGS": json.dumps({"git": {"enabled": has_git}})}
-    server = start_jupyterlab(tmp_path, tensorboard_python, SERVER_PYTHON, environ)
+    server = start_jupyterlab(tmp_path, tensorboard_python, environ)
     yield server
     server.stop()
 

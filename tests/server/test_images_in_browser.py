@@ -21,7 +21,6 @@ from tests.support.eventually import eventually  # noqa: E402
 from tests.support.kernels import offered  # noqa: E402
 from tests.support.notebook_server import CHECKOUT, NotebookServer, start_jupyterlab  # noqa: E402
 
-SERVER_PYTHON = Path("/opt/data-scientist-portal/environments/server/bin/python")
 APPTAINER = Path("/opt/apptainer/bin/apptainer")
 IMAGE = Path("/opt/data-scientist-portal/test-image")
 BUILD = "deploy/environments/build apptainer image"
@@ -40,8 +39,6 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def server(tensorboard_python: Path) -> Iterator[NotebookServer]:
     """The session of an ordinary user; what the index has is what a kernel needs."""
-    if not os.access(SERVER_PYTHON, os.X_OK):
-        pytest.skip(f"{SERVER_PYTHON} is not there; deploy/environments/build makes it")
     with tempfile.TemporaryDirectory(prefix="images-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -54,7 +51,7 @@ def server(tensorboard_python: Path) -> Iterator[NotebookServer]:
             "TMPDIR": str(folder / "tmp"),
         }
         user_id = pwd.getpwnam("nobody").pw_uid
-        server = start_jupyterlab(folder, tensorboard_python, SERVER_PYTHON, environ, user_id)
+        server = start_jupyterlab(folder, tensorboard_python, environ, user_id)
         write_bare_archive(IMAGE, server.root / "bare.tar")
         yield server
         server.stop()

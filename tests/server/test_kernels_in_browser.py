@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator
 from datetime import datetime
@@ -22,7 +21,6 @@ from tests.support.eventually import eventually  # noqa: E402
 from tests.support.kernels import ask  # noqa: E402
 from tests.support.notebook_server import CHECKOUT, NotebookServer, start_jupyterlab  # noqa: E402
 
-SERVER_PYTHON = Path("/opt/data-scientist-portal/environments/server/bin/python")
 PICTURES_DIR = CHECKOUT / "tests" / "output" / "server"
 WAITING_CELL = """import pathlib, time
 print("epoch 1")
@@ -38,10 +36,8 @@ ABORTS = "import os; os.abort()"
 def server(
     tmp_path_factory: pytest.TempPathFactory, tensorboard_python: Path
 ) -> Iterator[NotebookServer]:
-    if not os.access(SERVER_PYTHON, os.X_OK):
-        pytest.skip(f"{SERVER_PYTHON} is not there; deploy/environments/build makes it")
     folder = tmp_path_factory.mktemp("cells")
-    server = start_jupyterlab(folder, tensorboard_python, SERVER_PYTHON)
+    server = start_jupyterlab(folder, tensorboard_python)
     yield server
     server.stop()
 

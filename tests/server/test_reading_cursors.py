@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 
-import pytest
-
 from tests.support.checkout import PYTHONPATH
+from tests.support.notebook_server import server_python
 
-SERVER_PYTHON = "/opt/data-scientist-portal/environments/server/bin/python"
 # A notebook of three cells; a guest inserts into the second one, whose text is not ASCII.
 PROGRAM = """
 import json
@@ -53,10 +50,8 @@ print(json.dumps(found))
 
 
 def test_each_position_is_found_as_javascript_counts_or_left_out() -> None:
-    if not os.access(SERVER_PYTHON, os.X_OK):
-        pytest.skip(f"{SERVER_PYTHON} is not there; deploy/environments/build makes it")
     done = subprocess.run(
-        [SERVER_PYTHON, "-c", PROGRAM],
+        [server_python(), "-c", PROGRAM],
         env={"PYTHONPATH": PYTHONPATH, "LANG": "C.UTF-8"},
         capture_output=True,
         text=True,

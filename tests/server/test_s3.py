@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import random
 import subprocess
 import tempfile
@@ -15,7 +14,7 @@ from typing import Any
 import pytest
 import requests
 
-from tests.support.notebook_server import NotebookServer
+from tests.support.notebook_server import NotebookServer, server_python
 from tests.support.s3_server import S3Server
 
 N_FILES = 2500
@@ -25,7 +24,6 @@ import sys
 import pandas
 pandas.DataFrame({"digit": range(300)}).to_parquet(sys.argv[1])
 """
-SERVER_PYTHON = Path("/opt/data-scientist-portal/environments/server/bin/python")
 MIB = 1024 * 1024
 
 
@@ -40,13 +38,11 @@ def s3() -> Iterator[S3Server]:
 def start(
     folder: Path, tensorboard_python: Path, user_id: int | None = None, **settings: Any
 ) -> NotebookServer:
-    if not os.access(SERVER_PYTHON, os.X_OK):
-        pytest.skip(f"{SERVER_PYTHON} is not there; deploy/environments/build makes it")
     tables = {"files": {"previews": True}, "s3": settings}
     return NotebookServer(
         folder,
         tensorboard_python,
-        argv=(str(SERVER_PYTHON), "-m", "jupyter_server"),
+        argv=(str(server_python()), "-m", "jupyter_server"),
         environ={"JUPYTER_NO_CONFIG": "1", "PORTAL_SETTINGS": json.dumps(tables)},
         user_id=user_id,
     )
@@ -225,7 +221,7 @@ def test_a_folder_of_thousands_of_files_is_listed_whole(ada: NotebookServer, s3:
 def test_a_table_in_s3_is_previewed_and_not_the_one_of_that_path_in_the_home(
     ada: NotebookServer, s3: S3Server, tmp_path: Path
 ) -> None:
-    python = SERVER_PYTHON.parents[2] / "pytorch/bin/python"
+    python = server_python().parents[2] / "pytorch/bin/python"
     path = tmp_path / "table.parquet"
     subprocess.run([python, "-c", PARQUET, path], check=True, timeout=300)
     s3.ask("ada", "put_object", path.read_bytes(), Bucket="lab", Key="a b/table.parquet")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import random
 import subprocess
 from collections.abc import Iterator
@@ -17,10 +16,9 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 from playwright.sync_api import BrowserContext, Locator, Page, expect  # noqa: E402
 
 from tests.support.chromium import TIMEOUT_MS, log_in, start_chromium  # noqa: E402
-from tests.support.notebook_server import CHECKOUT, NotebookServer, start_jupyterlab  # noqa: E402
+from tests.support.notebook_server import CHECKOUT, NotebookServer, server_python, start_jupyterlab  # noqa: E402
 from tests.support.s3_server import S3Server  # noqa: E402
 
-SERVER_PYTHON = Path("/opt/data-scientist-portal/environments/server/bin/python")
 PICTURES_DIR = CHECKOUT / "tests" / "output" / "server"
 # Before its first question the server loads the client of S3.
 expect.set_options(timeout=TIMEOUT_MS)
@@ -50,13 +48,11 @@ def s3() -> Iterator[S3Server]:
 def server(
     s3: S3Server, tmp_path_factory: pytest.TempPathFactory, tensorboard_python: Path
 ) -> Iterator[NotebookServer]:
-    if not os.access(SERVER_PYTHON, os.X_OK):
-        pytest.skip(f"{SERVER_PYTHON} is not there; deploy/environments/build makes it")
     files = {"resumable_uploads": True, "previews": True}
     settings = {"s3": {"endpoint": s3.url}, "files": files}
     environ = {"PORTAL_SETTINGS": json.dumps(settings)}
     folder = tmp_path_factory.mktemp("s3")
-    server = start_jupyterlab(folder, tensorboard_python, SERVER_PYTHON, environ)
+    server = start_jupyterlab(folder, tensorboard_python, environ)
     yield server
     server.stop()
 
@@ -162,7 +158,7 @@ def test_a_large_file_is_uploaded_and_downloaded(page: Page, s3: S3Server, tmp_p
 
 
 def test_images_and_tables_show_what_is_in_them(page: Page, s3: S3Server, tmp_path: Path) -> None:
-    python = SERVER_PYTHON.parents[2] / "pytorch/bin/python"
+    python = server_python().parents[2] / "pytorch/bin/python"
     subprocess.run([str(python), "-c", FILES], check=True, cwd=tmp_path, timeout=300)
     for path in tmp_path.iterdir():
         s3.ask("ada", "put_object", path.read_bytes(), Bucket="lab", Key=path.name)

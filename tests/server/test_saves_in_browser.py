@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +15,6 @@ from playwright.sync_api import BrowserContext, Page, Route, expect  # noqa: E40
 from tests.support.chromium import TIMEOUT_MS, log_in, start_chromium  # noqa: E402
 from tests.support.notebook_server import NotebookServer, start_jupyterlab  # noqa: E402
 
-SERVER_PYTHON = Path("/opt/data-scientist-portal/environments/server/bin/python")
 CONTENTS = re.compile(r"/api/contents/notes\.txt")
 
 
@@ -24,10 +22,8 @@ CONTENTS = re.compile(r"/api/contents/notes\.txt")
 def server(
     tmp_path_factory: pytest.TempPathFactory, tensorboard_python: Path
 ) -> Iterator[NotebookServer]:
-    if not os.access(SERVER_PYTHON, os.X_OK):
-        pytest.skip(f"{SERVER_PYTHON} is not there; deploy/environments/build makes it")
     folder = tmp_path_factory.mktemp("saves")
-    server = start_jupyterlab(folder, tensorboard_python, SERVER_PYTHON)
+    server = start_jupyterlab(folder, tensorboard_python)
     yield server
     server.stop()
 

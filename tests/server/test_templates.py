@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,9 +15,8 @@ from playwright.sync_api import Page, expect  # noqa: E402
 
 from tests.support.chromium import logged_in_page  # noqa: E402
 from tests.support.eventually import throughout  # noqa: E402
-from tests.support.notebook_server import NotebookServer, start_jupyterlab  # noqa: E402
+from tests.support.notebook_server import NotebookServer, server_python, start_jupyterlab  # noqa: E402
 
-SERVER_PYTHON = Path("/opt/data-scientist-portal/environments/server/bin/python")
 TIMEOUT_MS = 60_000
 
 
@@ -32,9 +30,9 @@ def notebook(title: str, *packages: str) -> str:
 
 def make_environment(folder: Path) -> None:
     """Make an environment over the server's, with a package that no other kernel has."""
-    subprocess.run([SERVER_PYTHON, "-m", "venv", "--without-pip", folder], check=True)
+    subprocess.run([server_python(), "-m", "venv", "--without-pip", folder], check=True)
     (site_packages,) = folder.glob("lib/python3*/site-packages")
-    (below,) = SERVER_PYTHON.parents[1].glob("lib/python3*/site-packages")
+    (below,) = server_python().parents[1].glob("lib/python3*/site-packages")
     (site_packages / "below.pth").write_text(f"{below}\n")
     (site_packages / "fenics-2019.1.dist-info").mkdir()
     (site_packages / "fenics-2019.1.dist-info/METADATA").write_text(
@@ -46,8 +44,6 @@ def make_environment(folder: Path) -> None:
 def server(
     tmp_path_factory: pytest.TempPathFactory, tensorboard_python: Path
 ) -> Iterator[NotebookServer]:
-    if not os.access(SERVER_PYTHON, os.X_OK):
-        pytest.skip(f"{SERVER_PYTHON} is not there; deploy/environments/build makes it")
     folder = tmp_path_factory.mktemp("templates")
     make_environment(folder / "fenics")
     registry = folder / "environments.toml"
@@ -59,7 +55,6 @@ def server(
     server = start_jupyterlab(
         folder,
         tensorboard_python,
-        SERVER_PYTHON,
         {
             "PORTAL_SETTINGS": json.dumps({"environments": {"registry": str(registry)}}),
             "PORTAL_TEMPLATES_DIR": str(folder / "templates"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -19,7 +18,6 @@ from tests.support.chromium import log_in, start_chromium  # noqa: E402
 from tests.support.event_files import FINAL_ACCURACY, write_run  # noqa: E402
 from tests.support.notebook_server import CHECKOUT, NotebookServer, start_jupyterlab  # noqa: E402
 
-SERVER_PYTHON = Path("/opt/data-scientist-portal/environments/server/bin/python")
 PICTURES_DIR = CHECKOUT / "tests" / "output" / "server"
 PAGE_TIMEOUT_MS = 60_000
 CHARTS_TIMEOUT_MS = 60_000
@@ -32,10 +30,8 @@ def server(
     tmp_path_factory: pytest.TempPathFactory, tensorboard_python: Path
 ) -> Iterator[NotebookServer]:
     """JupyterLab and Notebook with the extension of this checkout."""
-    if not os.access(SERVER_PYTHON, os.X_OK):
-        pytest.skip(f"{SERVER_PYTHON} is not there; deploy/environments/build makes it")
     folder = tmp_path_factory.mktemp("pages")
-    server = start_jupyterlab(folder, tensorboard_python, SERVER_PYTHON)
+    server = start_jupyterlab(folder, tensorboard_python)
     for name in ("logs", "runs/first", "runs/second"):
         write_run(tensorboard_python, server.root / name)
     shutil.rmtree(server.root / "broken")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import random
 import re
 import subprocess
@@ -19,9 +18,8 @@ from playwright.sync_api import BrowserContext, Locator, Page, Request, Route, e
 
 from tests.support.chromium import TIMEOUT_MS, log_in, start_chromium  # noqa: E402
 from tests.support.eventually import eventually  # noqa: E402
-from tests.support.notebook_server import CHECKOUT, NotebookServer, start_jupyterlab  # noqa: E402
+from tests.support.notebook_server import CHECKOUT, NotebookServer, server_python, start_jupyterlab  # noqa: E402
 
-SERVER_PYTHON = Path("/opt/data-scientist-portal/environments/server/bin/python")
 PICTURES_DIR = CHECKOUT / "tests" / "output" / "server"
 FILES = '{"resumable_uploads": true, "archives": true, "previews": true}'
 SETTINGS = {"PORTAL_SETTINGS": f'{{"files": {FILES}}}'}
@@ -40,10 +38,8 @@ torch.save(torch.nn.Linear(4, 3).state_dict(), "net.pt")
 def server(
     tmp_path_factory: pytest.TempPathFactory, tensorboard_python: Path
 ) -> Iterator[NotebookServer]:
-    if not os.access(SERVER_PYTHON, os.X_OK):
-        pytest.skip(f"{SERVER_PYTHON} is not there; deploy/environments/build makes it")
     folder = tmp_path_factory.mktemp("transfers")
-    server = start_jupyterlab(folder, tensorboard_python, SERVER_PYTHON, SETTINGS)
+    server = start_jupyterlab(folder, tensorboard_python, SETTINGS)
     yield server
     server.stop()
 
@@ -152,7 +148,7 @@ def test_a_folder_is_downloaded_from_its_context_menu(page: Page, server: Notebo
 def test_a_table_shows_what_is_in_it_and_a_model_what_opens_it(
     page: Page, server: NotebookServer
 ) -> None:
-    python = SERVER_PYTHON.parents[2] / "pytorch/bin/python"
+    python = server_python().parents[2] / "pytorch/bin/python"
     subprocess.run([str(python), "-c", FILES], check=True, cwd=server.root / "runs", timeout=300)
     page.get_by_role("button", name="Refresh the file browser").click()
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 import requests
 
 from portal.hub.session_environment import EXTENSIONS_OFF
@@ -174,14 +175,21 @@ def _state_and_parent(pid: int) -> tuple[str, int]:
     return fields[0], int(fields[1])
 
 
+def server_python() -> Path:
+    """Return the Python of sessions, or skip the test where their environment is not there."""
+    python = Path("/opt/data-scientist-portal/environments/server/bin/python")
+    if not os.access(python, os.X_OK):
+        pytest.skip(f"{python} is not there; deploy/environments/build makes it")
+    return python
+
+
 def start_jupyterlab(
     folder: Path,
     tensorboard_python: Path,
-    python: Path,
     environ: dict[str, str] | None = None,
     user_id: int | None = None,
 ) -> NotebookServer:
-    """Start JupyterLab and Notebook with the labextension of this checkout.
+    """Start JupyterLab and Notebook of a session with the labextension of this checkout.
 
     Args:
         folder: Gets the server's home and everything else that it writes.
@@ -195,7 +203,7 @@ def start_jupyterlab(
     return NotebookServer(
         folder,
         tensorboard_python,
-        argv=(str(python), "-m", "jupyter", "lab"),
+        argv=(str(server_python()), "-m", "jupyter", "lab"),
         environ={"JUPYTER_PATH": str(folder / "share"), **(environ or {})},
         user_id=user_id,
     )

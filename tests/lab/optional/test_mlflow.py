@@ -21,7 +21,7 @@ from playwright.sync_api import Page, expect  # noqa: E402
 
 from dsportal.task.folders import create_folder  # noqa: E402
 from dsportal.task.plan import End, Plan  # noqa: E402
-from tests.server.test_tensorboard_in_browser import SERVER_PYTHON, chromium, picture  # noqa: E402, F401
+from tests.server.test_tensorboard_in_browser import chromium, picture  # noqa: E402, F401
 from tests.server.test_web_tools import ANOTHER_USER, USER  # noqa: E402
 from tests.support.chromium import log_in  # noqa: E402
 from tests.support.eventually import eventually  # noqa: E402
@@ -85,7 +85,7 @@ def server(tensorboard_python, mlflow_python):
             ),
             "TMPDIR": str(folder / "tmp"),
         }
-        server = start_jupyterlab(folder, tensorboard_python, SERVER_PYTHON, environ, USER)
+        server = start_jupyterlab(folder, tensorboard_python, environ, USER)
         yield server
         server.stop()
 
