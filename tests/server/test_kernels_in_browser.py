@@ -276,7 +276,7 @@ def test_the_runs_of_a_user_are_listed_named_and_removed(
     page.on("dialog", lambda dialog: dialog.accept("with dropout"))
     page.goto(f"{server.host}/user/ada/lab/workspaces/runs?reset")
 
-    page.locator('.jp-SideBar [data-id="data-scientist-portal-runs"]').click()
+    page.locator('.jp-SideBar [data-id="data-scientist-portal-jobs"]').click()
 
     run = page.locator(f'[data-run="{folder.name}"]')
     expect(run).to_contain_text("train_digits")
