@@ -7,12 +7,17 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 pytest.register_assert_rewrite("tests.support.tensorboard_contract")
 
+from tests.support.chromium import log_in, start_chromium  # noqa: E402
 from tests.support.notebook_server import NotebookServer  # noqa: E402
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext
 
 ENVIRONMENT = Path("/opt/data-scientist-portal/environments/tensorboard/bin/python")
 
@@ -50,3 +55,15 @@ def own_server(
     server = NotebookServer(tmp_path_factory.mktemp("own"), tensorboard_python)
     yield server
     server.kill()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with start_chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def context(browser: Browser, server: NotebookServer) -> BrowserContext:
+    """Windows that are logged in to the server of a module."""
+    return log_in(browser, server)

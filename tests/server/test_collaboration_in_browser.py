@@ -23,7 +23,7 @@ from tests.server.test_kernels_in_browser import (  # noqa: E402
     start_cell,
 )
 from tests.server.test_reading_in_browser import start_server  # noqa: E402
-from tests.support.chromium import log_in, start_chromium  # noqa: E402
+from tests.support.chromium import log_in  # noqa: E402
 from tests.support.eventually import eventually  # noqa: E402
 from tests.support.notebook_server import NotebookServer  # noqa: E402
 
@@ -37,12 +37,6 @@ def server(
     server = start_server(tmp_path_factory.mktemp("together"), tensorboard_python)
     yield server
     server.stop()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with start_chromium() as browser:
-        yield browser
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,9 @@ import requests
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-from playwright.sync_api import Page, expect  # noqa: E402
+from playwright.sync_api import Browser, Page, expect  # noqa: E402
 
-from tests.server.test_tensorboard_in_browser import (  # noqa: E402, F401
-    PAGE_TIMEOUT_MS,
-    chromium,
-    picture,
-)
+from tests.server.test_tensorboard_in_browser import picture  # noqa: E402
 from tests.support.chromium import log_in  # noqa: E402
 from tests.support.git_server import GitServer  # noqa: E402
 from tests.support.notebook_server import NotebookServer, start_jupyterlab  # noqa: E402
@@ -48,8 +44,8 @@ def server(
 
 
 @pytest.fixture
-def page(chromium: playwright.Browser, server: NotebookServer) -> Iterator[Page]:  # noqa: F811
-    context = log_in(chromium, server)
+def page(browser: Browser, server: NotebookServer) -> Iterator[Page]:
+    context = log_in(browser, server)
     yield context.pages[0]
     context.close()
 

@@ -12,11 +12,10 @@ import pytest
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-from playwright.sync_api import Page, expect  # noqa: E402
+from playwright.sync_api import Browser, Page, expect  # noqa: E402
 
-from tests.server.test_tensorboard_in_browser import (  # noqa: E402, F401
+from tests.server.test_tensorboard_in_browser import (  # noqa: E402
     PAGE_TIMEOUT_MS,
-    chromium,
     picture,
 )
 from tests.support.chromium import log_in  # noqa: E402
@@ -37,8 +36,8 @@ def server(tmp_path: Path, tensorboard_python: Path, has_git: bool) -> Iterator[
 
 
 @pytest.fixture
-def page(chromium: playwright.Browser, server: NotebookServer) -> Iterator[Page]:  # noqa: F811
-    context = log_in(chromium, server)
+def page(browser: Browser, server: NotebookServer) -> Iterator[Page]:
+    context = log_in(browser, server)
     yield context.pages[0]
     context.close()
 

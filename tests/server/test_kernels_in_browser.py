@@ -16,7 +16,7 @@ from playwright.sync_api import BrowserContext, Page, Route, expect  # noqa: E40
 
 from dsportal.task.folders import create_folder  # noqa: E402
 from dsportal.task.plan import End, Plan  # noqa: E402
-from tests.support.chromium import TIMEOUT_MS, log_in, start_chromium  # noqa: E402
+from tests.support.chromium import TIMEOUT_MS  # noqa: E402
 from tests.support.eventually import eventually  # noqa: E402
 from tests.support.kernels import ask  # noqa: E402
 from tests.support.notebook_server import CHECKOUT, NotebookServer, start_jupyterlab  # noqa: E402
@@ -40,12 +40,6 @@ def server(
     server = start_jupyterlab(folder, tensorboard_python)
     yield server
     server.stop()
-
-
-@pytest.fixture(scope="module")
-def context(server: NotebookServer) -> Iterator[BrowserContext]:
-    with start_chromium() as browser:
-        yield log_in(browser, server)
 
 
 @pytest.fixture

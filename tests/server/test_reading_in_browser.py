@@ -21,7 +21,7 @@ from tests.server.test_kernels_in_browser import (  # noqa: E402
     PICTURES_DIR,
     open_notebook,
 )
-from tests.support.chromium import TIMEOUT_MS, log_in, start_chromium  # noqa: E402
+from tests.support.chromium import TIMEOUT_MS, log_in  # noqa: E402
 from tests.support.eventually import eventually  # noqa: E402
 from tests.support.notebook_server import NotebookServer, start_jupyterlab  # noqa: E402
 
@@ -53,12 +53,6 @@ def server(
     server = start_server(tmp_path_factory.mktemp("reading"), tensorboard_python)
     yield server
     server.stop()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with start_chromium() as browser:
-        yield browser
 
 
 @pytest.fixture

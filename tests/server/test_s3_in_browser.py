@@ -15,7 +15,7 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 
 from playwright.sync_api import BrowserContext, Locator, Page, expect  # noqa: E402
 
-from tests.support.chromium import TIMEOUT_MS, log_in, start_chromium  # noqa: E402
+from tests.support.chromium import TIMEOUT_MS  # noqa: E402
 from tests.support.notebook_server import CHECKOUT, NotebookServer, server_python, start_jupyterlab  # noqa: E402
 from tests.support.s3_server import S3Server  # noqa: E402
 
@@ -55,12 +55,6 @@ def server(
     server = start_jupyterlab(folder, tensorboard_python, environ)
     yield server
     server.stop()
-
-
-@pytest.fixture(scope="module")
-def context(server: NotebookServer) -> Iterator[BrowserContext]:
-    with start_chromium() as browser:
-        yield log_in(browser, server)
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 
 from playwright.sync_api import BrowserContext, Page, Route, expect  # noqa: E402
 
-from tests.support.chromium import TIMEOUT_MS, log_in, start_chromium  # noqa: E402
+from tests.support.chromium import TIMEOUT_MS  # noqa: E402
 from tests.support.notebook_server import NotebookServer, start_jupyterlab  # noqa: E402
 
 CONTENTS = re.compile(r"/api/contents/notes\.txt")
@@ -26,12 +26,6 @@ def server(
     server = start_jupyterlab(folder, tensorboard_python)
     yield server
     server.stop()
-
-
-@pytest.fixture(scope="module")
-def context(server: NotebookServer) -> Iterator[BrowserContext]:
-    with start_chromium() as browser:
-        yield log_in(browser, server)
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ import requests
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-from playwright.sync_api import BrowserContext, Locator, Page, expect  # noqa: E402
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect  # noqa: E402
 
-from tests.support.chromium import log_in, start_chromium  # noqa: E402
+from tests.support.chromium import log_in  # noqa: E402
 from tests.support.event_files import FINAL_ACCURACY, write_run  # noqa: E402
 from tests.support.notebook_server import CHECKOUT, NotebookServer, start_jupyterlab  # noqa: E402
 
@@ -39,15 +39,9 @@ def server(
     server.stop()
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[playwright.Browser]:
-    with start_chromium() as browser:
-        yield browser
-
-
 @pytest.fixture
-def context(chromium: playwright.Browser, server: NotebookServer) -> Iterator[BrowserContext]:
-    context = log_in(chromium, server)
+def context(browser: Browser, server: NotebookServer) -> Iterator[BrowserContext]:
+    context = log_in(browser, server)
     yield context
     context.close()
     server.close_all()

@@ -16,7 +16,7 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 
 from playwright.sync_api import BrowserContext, Locator, Page, Request, Route, expect  # noqa: E402
 
-from tests.support.chromium import TIMEOUT_MS, log_in, start_chromium  # noqa: E402
+from tests.support.chromium import TIMEOUT_MS  # noqa: E402
 from tests.support.eventually import eventually  # noqa: E402
 from tests.support.notebook_server import CHECKOUT, NotebookServer, server_python, start_jupyterlab  # noqa: E402
 
@@ -42,12 +42,6 @@ def server(
     server = start_jupyterlab(folder, tensorboard_python, SETTINGS)
     yield server
     server.stop()
-
-
-@pytest.fixture(scope="module")
-def context(server: NotebookServer) -> Iterator[BrowserContext]:
-    with start_chromium() as browser:
-        yield log_in(browser, server)
 
 
 @pytest.fixture

@@ -21,7 +21,8 @@ from playwright.sync_api import Page, expect  # noqa: E402
 
 from dsportal.task.folders import create_folder  # noqa: E402
 from dsportal.task.plan import End, Plan  # noqa: E402
-from tests.server.test_tensorboard_in_browser import chromium, picture  # noqa: E402, F401
+from tests.server.conftest import browser  # noqa: E402, F401
+from tests.server.test_tensorboard_in_browser import picture  # noqa: E402
 from tests.server.test_web_tools import ANOTHER_USER, USER  # noqa: E402
 from tests.support.chromium import log_in  # noqa: E402
 from tests.support.eventually import eventually  # noqa: E402
@@ -91,8 +92,8 @@ def server(tensorboard_python, mlflow_python):
 
 
 @pytest.fixture
-def context(server, logged, chromium):  # noqa: F811
-    context = log_in(chromium, server)
+def context(server, logged, browser):  # noqa: F811
+    context = log_in(browser, server)
     yield context
     context.close()
 

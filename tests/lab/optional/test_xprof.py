@@ -12,7 +12,8 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 
 from playwright.sync_api import expect  # noqa: E402
 
-from tests.server.test_tensorboard_in_browser import chromium, picture  # noqa: E402, F401
+from tests.server.conftest import browser  # noqa: E402, F401
+from tests.server.test_tensorboard_in_browser import picture  # noqa: E402
 from tests.support.chromium import log_in  # noqa: E402
 from tests.support.notebook_server import NotebookServer, descendants  # noqa: E402
 from tests.support.tensorboard_contract import listening_inodes, sockets_of  # noqa: E402
@@ -45,8 +46,8 @@ def server(tmp_path_factory, xprof_python):
     server.stop()
 
 
-def test_a_profiled_training_is_in_the_tab_profile(server, chromium):  # noqa: F811
-    context = log_in(chromium, server)
+def test_a_profiled_training_is_in_the_tab_profile(server, browser):  # noqa: F811
+    context = log_in(browser, server)
     failed: list[str] = []
     context.on("response", lambda one: failed.append(one.url) if one.status >= 400 else None)
     board = server.open("profiled")
