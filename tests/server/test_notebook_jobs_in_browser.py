@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,10 +12,9 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 
 from playwright.sync_api import BrowserContext, Page, Route, expect  # noqa: E402
 
-from tests.support.chromium import TIMEOUT_MS, log_in, start_chromium  # noqa: E402
+from tests.support.chromium import TIMEOUT_MS  # noqa: E402
 from tests.support.notebook_server import NotebookServer, start_jupyterlab  # noqa: E402
 
-SERVER_PYTHON = Path("/opt/data-scientist-portal/environments/server/bin/python")
 ROUTE = "**/portal/api/notebook-jobs*"
 
 
@@ -24,12 +22,10 @@ ROUTE = "**/portal/api/notebook-jobs*"
 def server(
     tmp_path_factory: pytest.TempPathFactory, tensorboard_python: Path
 ) -> Iterator[NotebookServer]:
-    if not os.access(SERVER_PYTHON, os.X_OK):
-        pytest.skip(f"{SERVER_PYTHON} is not there; deploy/environments/build makes it")
     folder = tmp_path_factory.mktemp("notebook-jobs")
     # Without Slurm's programs: what the form submits is refused in a sentence.
     environ = {"PORTAL_N_GPUS": "2", "PORTAL_WALLTIME_S": "7200", "PATH": "/nowhere"}
-    server = start_jupyterlab(folder, tensorboard_python, SERVER_PYTHON, environ=environ)
+    server = start_jupyterlab(folder, tensorboard_python, environ)
     cells = [nbformat.v4.new_code_cell("lr = 0.1  # how fast\nepochs = 3")]
     cells[0].metadata["tags"] = ["parameters"]
     notebook = nbformat.v4.new_notebook(cells=cells)
@@ -37,12 +33,6 @@ def server(
     nbformat.write(notebook, server.root / "train.ipynb")
     yield server
     server.stop()
-
-
-@pytest.fixture(scope="module")
-def context(server: NotebookServer) -> Iterator[BrowserContext]:
-    with start_chromium() as browser:
-        yield log_in(browser, server)
 
 
 @pytest.fixture

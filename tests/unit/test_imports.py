@@ -98,7 +98,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "jobs": ("base",),
         "kernel_jobs": ("base", "patches"),
         "kernels": ("base", "patches"),
-        "notebook_jobs": ("base",),
+        "notebook_jobs": ("base", "jobs"),
         "ports": ("base",),
         "reading": ("base",),
         "rescue": ("base",),

@@ -10,7 +10,7 @@ from pathlib import Path
 from jupyter_server.base.handlers import APIHandler
 
 from portal.server.base.authorization import for_the_user, whole_number
-from portal.server.base.errors import JobError
+from portal.server.jobs.errors import JobError
 from portal.server.notebook_jobs.order import parse_order
 
 TIMEOUT_S = 60

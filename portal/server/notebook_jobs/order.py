@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from portal.server.base.errors import JobError
+from portal.server.jobs.errors import JobError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

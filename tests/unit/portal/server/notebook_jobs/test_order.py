@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.server.base.errors import JobError
+from portal.server.jobs.errors import JobError
 from portal.server.notebook_jobs.order import NotebookOrder, parse_order
 
 ROOT = Path("/home/ada")
