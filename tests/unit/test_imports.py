@@ -98,7 +98,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "jobs": ("base",),
         "kernel_jobs": ("base", "patches"),
         "kernels": ("base", "patches"),
-        "notebook_jobs": ("base", "jobs"),
+        "notebook_jobs": ("base",),
         "ports": ("base",),
         "reading": ("base",),
         "rescue": ("base",),

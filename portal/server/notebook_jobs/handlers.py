@@ -10,7 +10,7 @@ from pathlib import Path
 from jupyter_server.base.handlers import APIHandler
 
 from portal.server.base.authorization import for_the_user, whole_number
-from portal.server.jobs.errors import JobError
+from portal.server.notebook_jobs.errors import NotebookJobError
 from portal.server.notebook_jobs.order import parse_order
 
 TIMEOUT_S = 60
@@ -59,10 +59,10 @@ async def run_dsportal(arguments: list[str]) -> str:
     except TimeoutError as error:
         process.kill()
         await process.wait()
-        raise JobError(
+        raise NotebookJobError(
             f"The job was not queued within {TIMEOUT_S} s. Look at your Slurm jobs, and try again."
         ) from error
     if process.returncode:
         words = said.decode(errors="replace").strip().removeprefix("dsportal: ")
-        raise JobError(words or "The job was not queued, and nothing said why. Try again.")
+        raise NotebookJobError(words or "The job was not queued, and nothing said why. Try again.")
     return printed.decode(errors="replace").strip()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from portal.server.jobs.errors import JobError
+from portal.server.notebook_jobs.errors import NotebookJobError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,15 +48,17 @@ def parse_order(body: bytes, root: Path) -> NotebookOrder:
         gpus, nodes = int(values.get("gpus", 1)), int(values.get("nodes", 1))
         hours = float(values.get("hours", 8))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-        raise JobError(
+        raise NotebookJobError(
             'Name the notebook: {"path": "train.ipynb", "gpus": 1, "nodes": 1, "hours": 8, '
             '"parameters": {"lr": "0.1"}}.'
         ) from error
     texts = {str(each): str(value) for each, value in parameters.items()}
     if any("\0" in text for text in (name, *texts, *texts.values())):
-        raise JobError("No name and no value can hold a null character. Take it away.")
+        raise NotebookJobError("No name and no value can hold a null character. Take it away.")
     # Lexical only: links, such as the one to the shared storage, may lead out of the root.
     path = Path(os.path.normpath(root / name))
     if not path.is_relative_to(root) or path == root:
-        raise JobError("The notebook is outside your files. Choose one in the file browser.")
+        raise NotebookJobError(
+            "The notebook is outside your files. Choose one in the file browser."
+        )
     return NotebookOrder(path=path, gpus=gpus, nodes=nodes, hours=hours, parameters=texts)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.server.jobs.errors import JobError
+from portal.server.notebook_jobs.errors import NotebookJobError
 from portal.server.notebook_jobs.order import NotebookOrder, parse_order
 
 ROOT = Path("/home/ada")
@@ -50,5 +50,5 @@ def test_what_a_request_leaves_out_has_a_default() -> None:
     ],
 )
 def test_a_request_that_asks_for_something_else_is_refused(body: bytes) -> None:
-    with pytest.raises(JobError):
+    with pytest.raises(NotebookJobError):
         parse_order(body, ROOT)
