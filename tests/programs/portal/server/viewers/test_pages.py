@@ -26,7 +26,7 @@ from tests.support.tensorboard_contract import *  # noqa: F403
         ('{"logdir": "../server.log"}', "which is outside your files. Choose a folder"),
         ('{"logdir": ""}', "for all your files"),
         ('{"logdir": "a\\u0000b"}', "outside your files"),
-        ("{}", "without a folder"),
+        ("{}", "needs a folder. Post"),
         ("logdir=logs", "not JSON"),
         ("\xff", "not JSON"),
         ("", "not JSON"),
