@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from playwright.sync_api import Page, expect  # noqa: E402
 from tests.support.chromium import TIMEOUT_MS, log_in, start_chromium  # noqa: E402
 from tests.support.notebook_server import CHECKOUT, NotebookServer, start_jupyterlab  # noqa: E402
 
-SERVER_PYTHON = Path("/opt/data-scientist-portal/environments/server/bin/python")
 PICTURES_DIR = CHECKOUT / "tests" / "output" / "server"
 
 
@@ -24,9 +22,7 @@ PICTURES_DIR = CHECKOUT / "tests" / "output" / "server"
 def server(
     tmp_path_factory: pytest.TempPathFactory, tensorboard_python: Path
 ) -> Iterator[NotebookServer]:
-    if not os.access(SERVER_PYTHON, os.X_OK):
-        pytest.skip(f"{SERVER_PYTHON} is not there; deploy/environments/build makes it")
-    server = start_jupyterlab(tmp_path_factory.mktemp("gpus"), tensorboard_python, SERVER_PYTHON)
+    server = start_jupyterlab(tmp_path_factory.mktemp("gpus"), tensorboard_python)
     yield server
     server.stop()
 

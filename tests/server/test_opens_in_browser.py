@@ -13,7 +13,6 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 
 from playwright.sync_api import Page, expect  # noqa: E402
 
-from tests.server.test_terminals import SERVER  # noqa: E402
 from tests.server.test_web_tools import ON_A_SOCKET  # noqa: E402
 from tests.support.chromium import logged_in_page  # noqa: E402
 from tests.support.kernels import ask  # noqa: E402
@@ -33,7 +32,6 @@ def server(
     server = start_jupyterlab(
         tmp_path_factory.mktemp("opens"),
         tensorboard_python,
-        SERVER / "bin/python",
         {"PORTAL_SETTINGS": json.dumps({"tools": {"own": TOOL}})},
     )
     yield server

@@ -14,9 +14,9 @@ from typing import Any
 from dsportal.amounts import count, format_time_left
 from dsportal.slurm.errors import PortalError
 from dsportal.slurm.states import Phase
-from portal.server.kernel_jobs.errors import KernelJobError
 from portal.server.base.open_notebooks import notebook_of
 from portal.server.kernel_jobs.ability import why_not
+from portal.server.kernel_jobs.errors import KernelJobError
 from portal.server.kernel_jobs.job import Progress
 from portal.server.kernel_jobs.move import Home, local_provisioner, move
 from portal.server.kernel_jobs.provisioner import SlurmProvisioner, make_folder
