@@ -21,6 +21,8 @@ T = TypeVar("T")
 VARIABLE = "PORTAL_SETTINGS"
 # Beside the tables: which server extensions run, whatever a file of the user's says.
 EXTENSIONS = "extensions"
+# And what the user of the session may ask for, an entry of `group_limits`.
+LIMITS = "limits"
 _NEXT_STEP = (
     "The hub sets it: start the session again, and if that does not help, tell the administrators."
 )

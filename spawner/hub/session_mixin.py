@@ -16,7 +16,7 @@ from spawner.hub.options_mixin import OptionsMixin
 from spawner.session.progress import Progress
 from spawner.session.session import Session
 from spawner.session.session_job import SessionJob
-from spawner.session_settings import VARIABLE, plain_table
+from spawner.session_settings import LIMITS, VARIABLE, plain_table
 from spawner.settings.resources import ResourceSettings
 from spawner.settings.traits import read_traits
 from spawner.slurm.jobs import JobRecord
@@ -139,7 +139,8 @@ class SessionMixin(OptionsMixin):
         # The deprecated name of JUPYTERHUB_API_TOKEN.
         environment.pop("JPY_API_TOKEN", None)
         resources = plain_table(read_traits(self, ResourceSettings))
-        environment[VARIABLE] = json.dumps({"resources": resources, **self.session_settings})
+        own = {"resources": resources, LIMITS: self._offer().told}
+        environment[VARIABLE] = json.dumps({**own, **self.session_settings})
         if page := self.pages.get(self._request.options.name("opens") or ""):
             environment["JUPYTERHUB_DEFAULT_URL"] = page
         if self.certificates_dir:

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from dsportal.amounts import format_duration
+from dsportal.amounts import SECONDS_PER_HOUR, format_duration
 from dsportal.slurm.errors import OptionsError
 from spawner.options.job_options import JobOptions, most_gpus
 from spawner.options.limit_messages import OwnedLimits
@@ -41,6 +41,19 @@ class Offer:
     def granted(self) -> Limits:
         """The site's limits for the user, without Slurm's accounting."""
         return read_limits(self.traits, self.groups, user=self.user)
+
+    @property
+    def told(self) -> dict[str, object]:
+        """What a session is told of the granted limits, as an entry of `group_limits`."""
+        granted = self.granted
+        # The site's own list is that of the form.
+        is_own = granted.partitions != read_limits(self.traits).partitions
+        told = {
+            "max_gpus": granted.max_gpus,
+            "max_hours": granted.max_walltime_s / SECONDS_PER_HOUR,
+            "partitions": list(granted.partitions) if is_own else None,
+        }
+        return {name: limit for name, limit in told.items() if limit is not None}
 
     @property
     def limits(self) -> Limits:

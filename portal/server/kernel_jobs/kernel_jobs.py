@@ -23,6 +23,7 @@ from portal.server.kernel_jobs.provisioner import SlurmProvisioner, make_folder
 from portal.server.kernel_jobs.request import GpuRequest, check_request
 from portal.server.kernel_jobs.slurm import JobRequest, KernelSlurm
 from portal.settings.session_tables import SessionTables
+from spawner.options.limits import Limits
 
 # So often the folder of a job is looked at, and Slurm is asked.
 _LOOK_S = 2.0
@@ -63,13 +64,17 @@ class KernelJobs:
     Args:
         server: Jupyter's notebook server.
         slurm: Slurm's commands for the user.
+        limits: The user's.
     """
 
-    def __init__(self, server: Any, settings: SessionTables, slurm: KernelSlurm) -> None:
+    def __init__(
+        self, server: Any, settings: SessionTables, slurm: KernelSlurm, limits: Limits
+    ) -> None:
         self.kernels = server.kernel_manager
         self._sessions = server.session_manager
         self._settings = settings
         self._slurm = slurm
+        self._limits = limits
         self._known: dict[str, _Kernel] = {}
         n_gpus = int(os.environ.get("PORTAL_N_GPUS") or 0)
         self._of_session = f"{count(n_gpus, 'GPU')} of the session" if n_gpus else "no GPU"
@@ -191,7 +196,8 @@ class KernelJobs:
     ) -> None:
         partition = self._settings.kernel_jobs.partition or _name("SLURM_JOB_PARTITION")
         catalog = await self._slurm.read_catalog()
-        shape = check_request(request, catalog, self._settings.resources.per_gpu, partition)
+        per_gpu = self._settings.resources.per_gpu
+        shape = check_request(request, catalog, self._limits, per_gpu, partition)
         notebook = await notebook_of(self._sessions, kernel_id)
 
         def asked(folder: Path, command: tuple[str, ...]) -> JobRequest:

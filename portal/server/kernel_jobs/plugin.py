@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import os
+from dataclasses import replace
 
+from dsportal.amounts import SECONDS_PER_HOUR
 from portal.server.base.feature import Feature, Plugin, Shared
 from portal.server.base.kernel_listener import Death
 from portal.server.kernel_jobs.cells import Cells
 from portal.server.kernel_jobs.handlers import KernelGpusHandler
 from portal.server.kernel_jobs.kernel_jobs import KernelJobs
+from portal.server.kernel_jobs.request import read_limits
 from portal.server.kernel_jobs.slurm import KernelSlurm
 
 
 def load(shared: Shared) -> Feature:
     """Let kernels move to jobs with GPUs and back."""
     settings = shared.settings.kernel_jobs
-    jobs = KernelJobs(shared.server, shared.settings, KernelSlurm())
+    limits = read_limits(os.environ, settings)
+    settings = replace(settings, max_hours=limits.max_walltime_s / SECONDS_PER_HOUR)
+    jobs = KernelJobs(shared.server, shared.settings, KernelSlurm(), limits)
     Cells(shared.server.kernel_manager, jobs, settings).listen(shared.listener)
     shared.notices.append(jobs.notices)
     tasks: set[asyncio.Task[None]] = set()

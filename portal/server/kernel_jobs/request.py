@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dsportal.amounts import SECONDS_PER_HOUR, count, format_duration
 from dsportal.slurm.errors import OptionsError
 from portal.settings.kernel_jobs import KernelJobSettings
+from spawner.options.limits import Limits
+from spawner.session_settings import LIMITS, told_tables
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.names import is_name
 from spawner.slurm.resources import ResourcesPerGpu
@@ -35,6 +38,18 @@ class GpuRequest:
         return count(self.n_gpus, f"{self.gpu_type} GPU".strip())
 
 
+def read_limits(environ: Mapping[str, str], settings: KernelJobSettings) -> Limits:
+    """Return what the user of a session may ask for: the site's limits, and those of groups.
+
+    Args:
+        environ: That of the session.
+        settings: The site's.
+    """
+    told = told_tables(environ).get(LIMITS, {})
+    of_kernels = Limits(max_walltime_s=round(settings.max_hours * SECONDS_PER_HOUR))
+    return of_kernels.for_groups([LIMITS], {LIMITS: told})
+
+
 def parse_request(gpus: object, hours: object, settings: KernelJobSettings) -> GpuRequest:
     """Return what a cell or a dialog asks for.
 
@@ -60,23 +75,34 @@ def parse_request(gpus: object, hours: object, settings: KernelJobSettings) -> G
 
 
 def check_request(
-    request: GpuRequest, catalog: Catalog, shape: ResourcesPerGpu, partition: str
+    request: GpuRequest, catalog: Catalog, limits: Limits, shape: ResourcesPerGpu, partition: str
 ) -> ResourcesPerGpu:
     """Return the cores and memory that come with each GPU, lowered where nodes have less.
 
     Args:
         request: What was asked.
         catalog: The cluster.
+        limits: The user's.
         shape: The site's rule.
         partition: Empty for Slurm's default one.
 
     Raises:
-        OptionsError: If no node of the partition has the GPUs.
+        OptionsError: If the user may not have the GPUs, or no node of the partition has them.
     """
     where, kind = partition or None, request.gpu_type or None
+    place = f"the partition {partition}" if partition else "Slurm's default partition"
+    if limits.partitions and partition not in limits.partitions:
+        raise OptionsError(
+            f"You asked for {request.words}; they are in {place}, which is not available to you. "
+            f"Start a session with GPUs in {', '.join(limits.partitions)}."
+        )
+    if limits.max_gpus is not None and request.n_gpus > limits.max_gpus:
+        raise OptionsError(
+            f"You asked for {request.words}; in {place} you may use {limits.max_gpus}. "
+            "Ask for fewer."
+        )
     most = catalog.largest_node_gpus(partition=where, gpu_type=kind)
     if request.n_gpus > most:
-        place = f"the partition {partition}" if partition else "Slurm's default partition"
         types = ", ".join(filter(None, catalog.gpu_types(where)))
         known = f" It has the types {types}." if kind and types else ""
         raise OptionsError(

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
+from dsportal.amounts import SECONDS_PER_MINUTE, format_time_left
 from dsportal.diagnosis import Situation, explain_end, explain_rejection, explain_waiting
 from dsportal.diagnosis.messages import Subject
 from dsportal.slurm.listing import NO_SUCH_JOB, Sacct, Squeue, new_nonce
@@ -18,7 +21,7 @@ from spawner.slurm.catalog import SINFO_ARGV, Catalog
 from spawner.slurm.resources import Resources
 
 TIMEOUT_S = 15
-QUEUED = Squeue("TNLr")
+QUEUED = Squeue("TNLSr")
 ENDED = Sacct(("JobIDRaw", "State", "ExitCode"))
 _SUBMITTED = re.compile(r"^([0-9]+)(?:;\S*)?$", re.MULTILINE)
 KERNEL = Subject(
@@ -58,7 +61,7 @@ class JobStatus:
     Attributes:
         node: Where it runs, or "".
         left_s: Seconds until its limit; None if it has none or does not run.
-        words: Why it waits or ended; "" while it runs.
+        words: Why it waits and until when, or why it ended; "" while it runs.
     """
 
     phase: Phase
@@ -95,6 +98,22 @@ def sbatch_argv(request: JobRequest) -> list[str]:
         if name := getattr(request, option):
             argv.append(f"--{option}={name}")
     return argv
+
+
+def expected_start(moment: str, now_s: float) -> str:
+    """Return when a job starts that waits, in words; "" if Slurm does not say.
+
+    Args:
+        moment: squeue's expected start, in the local time of this process.
+        now_s: In seconds since 1970 (UTC).
+    """
+    try:
+        wait_s = datetime.fromisoformat(moment).timestamp() - now_s
+    except ValueError:
+        return ""
+    if wait_s < SECONDS_PER_MINUTE:
+        return "Slurm expects it to start any moment."
+    return f"Slurm expects it to start in {format_time_left(wait_s)}."
 
 
 class KernelSlurm:
@@ -146,9 +165,10 @@ class KernelSlurm:
             row = None
         if row is None:
             return await self._accounted(job_id, situation)
-        state, node, left, reason = parse_state(row[0]), *row[1:]
+        state, node, left, starts_at, reason = parse_state(row[0]), *row[1:]
         if state.phase is Phase.WAITING:
-            words = str(explain_waiting(reason, situation, state=state))
+            why = str(explain_waiting(reason, situation, state=state))
+            words = f"{why} {expected_start(starts_at, time.time())}".strip()
             return JobStatus(phase=state.phase, words=words)
         if state.phase is Phase.OVER:
             # squeue does not know who cancelled it.

@@ -235,3 +235,15 @@ def test_a_rule_with_an_unknown_key_is_shown_whole(catalog: Catalog) -> None:
         "partition_shapes of 'dense' has the keys cores, gpus. "
         "Use cores_per_gpu and memory_mib_per_gpu."
     )
+
+
+def test_a_session_is_told_the_limits_of_its_user() -> None:
+    traits = Traits()
+    traits.partitions = ["gpu", "cpu"]
+    traits.group_limits = {"students": {"max_gpus": 2, "max_hours": 4, "partitions": ["cpu"]}}
+
+    told = Offer(traits=traits, user="ada", groups=("students",)).told
+
+    assert told == {"max_gpus": 2, "max_hours": 4, "partitions": ["cpu"]}
+    # The partitions of the form are no limit of the user's.
+    assert set(Offer(traits=traits, user="grace").told) == {"max_hours"}

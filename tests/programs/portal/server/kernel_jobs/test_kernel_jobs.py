@@ -32,6 +32,7 @@ from portal.server.kernel_jobs.job import Progress
 from portal.server.kernel_jobs.kernel_jobs import KernelJobs
 from portal.server.kernel_jobs.slurm import JobRequest, JobStatus, KernelSlurm
 from portal.settings.session_tables import read_settings
+from spawner.options.limits import Limits
 from spawner.slurm.catalog import Catalog
 from tests.support.checkout import CHECKOUT
 from tests.support.eventually import eventually_async
@@ -113,7 +114,7 @@ class Session:
         )
         settings = read_settings({})
         log = self.kernels.log
-        self.jobs = KernelJobs(server, settings, self.queue)
+        self.jobs = KernelJobs(server, settings, self.queue, Limits())
         listener = KernelListener(log)
         listener.watch(self.kernels)
         Cells(self.kernels, self.jobs, settings.kernel_jobs).listen(listener)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from dsportal.slurm.errors import OptionsError
-from portal.server.kernel_jobs.request import check_request, parse_request
+from portal.server.kernel_jobs.request import check_request, parse_request, read_limits
 from portal.settings.kernel_jobs import KernelJobSettings
+from spawner.options.limits import Limits
+from spawner.session_settings import VARIABLE
 from spawner.settings.resources import ResourceSettings
 from spawner.slurm.catalog import Catalog
 from tests.unit.spawner.options.test_job_options import node, partition
@@ -59,13 +63,42 @@ def test_more_gpus_than_a_node_has_are_refused_with_what_there_is() -> None:
     with pytest.raises(
         OptionsError, match=r"the partition gpu has 2\. It has the types a100, v100"
     ):
-        check_request(parse_request("a100:3", None, SETTINGS), CATALOG, shape, "gpu")
+        check_request(parse_request("a100:3", None, SETTINGS), CATALOG, Limits(), shape, "gpu")
 
 
 def test_each_gpu_comes_with_what_the_smallest_node_has_for_it() -> None:
     shape = check_request(
-        parse_request(2, None, SETTINGS), CATALOG, ResourceSettings().per_gpu, "gpu"
+        parse_request(2, None, SETTINGS), CATALOG, Limits(), ResourceSettings().per_gpu, "gpu"
     )
 
     # 40 cores for six GPUs.
     assert shape.cores_per_gpu == 6
+
+
+@pytest.mark.parametrize(
+    ("told", "refusal"),
+    [
+        ({"max_gpus": 2}, r"asked for 3 GPUs; in the partition gpu you may use 2\."),
+        ({"max_gpus": 0}, r"in the partition gpu you may use 0\."),
+        ({"partitions": ["cpu"]}, "the partition gpu, which is not available to you"),
+    ],
+)
+def test_the_limits_that_the_hub_tells_hold_for_a_kernel(
+    told: dict[str, object], refusal: str
+) -> None:
+    limits = read_limits({VARIABLE: json.dumps({"limits": told})}, SETTINGS)
+    request = parse_request(3, None, SETTINGS)
+
+    with pytest.raises(OptionsError, match=refusal):
+        check_request(request, CATALOG, limits, ResourceSettings().per_gpu, "gpu")
+
+
+@pytest.mark.parametrize(
+    ("told", "hours"), [({}, 8), ({"max_hours": 4}, 4), ({"max_hours": 24}, 8)]
+)
+def test_the_shorter_of_the_limits_of_kernels_and_of_the_user_counts(
+    told: dict[str, object], hours: int
+) -> None:
+    limits = read_limits({VARIABLE: json.dumps({"limits": told})}, SETTINGS)
+
+    assert limits.max_walltime_s == hours * 3600

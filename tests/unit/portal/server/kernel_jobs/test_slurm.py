@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 
-from portal.server.kernel_jobs.slurm import JobRequest, sbatch_argv
+import pytest
+
+from portal.server.kernel_jobs.slurm import JobRequest, expected_start, sbatch_argv
 from spawner.slurm.jobs import NAME_PREFIX
 from spawner.slurm.resources import Resources
 
@@ -27,3 +30,20 @@ def test_a_job_names_its_session_and_is_none_itself() -> None:
     assert {"--gpus-per-node=v100:2", "--cpus-per-task=16", "--mem=98304M"} <= {*argv}
     assert {"--partition=gpu", "--output=/home/ada/f/job.log", "--no-requeue"} <= {*argv}
     assert not [word for word in argv if word.startswith(("--account", "--qos"))]
+
+
+@pytest.mark.parametrize(
+    ("moment", "words"),
+    [
+        ("2026-11-20T12:25:00", "Slurm expects it to start in 25 min."),
+        ("2026-11-20T12:00:30", "Slurm expects it to start any moment."),
+        # squeue looks at its forecast only now and then.
+        ("2026-11-20T11:59:00", "Slurm expects it to start any moment."),
+        ("N/A", ""),
+        ("", ""),
+    ],
+)
+def test_the_expected_start_of_a_job_that_waits_is_said_if_slurm_knows_it(
+    moment: str, words: str
+) -> None:
+    assert expected_start(moment, datetime(2026, 11, 20, 12).timestamp()) == words
