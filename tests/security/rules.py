@@ -265,6 +265,7 @@ SESSION_OWNER = frozenset({
     r"/portal/api/jobs/([^/]+)$",
     r"/portal/api/jobs/([^/]+)/output$",
     r"/portal/api/jobs/preview$",
+    r"/portal/api/kernel-gpus$",
     r"/portal/api/kernels/([^/]+)/gpus$",
     r"/portal/api/kernels/([^/]+)/executions$",
     r"/portal/api/kernels/([^/]+)/executions/([^/]+)$",

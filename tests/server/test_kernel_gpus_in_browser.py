@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,11 +11,17 @@ import pytest
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-from playwright.sync_api import Page, expect  # noqa: E402
+from playwright.sync_api import Locator, Page, expect  # noqa: E402
 
 from tests.support.chromium import TIMEOUT_MS, log_in, start_chromium  # noqa: E402
 from tests.support.notebook_server import CHECKOUT, NotebookServer, start_jupyterlab  # noqa: E402
 
+CHOICES = {
+    "gpus": {"": 4, "a100": 2, "v100": 4},
+    # The last is more than this portal gives.
+    "hours": [["0.5", "30 minutes"], ["2.0", "2 hours"], ["99.0", "99 hours"]],
+    "first_hours": "2.0",
+}
 PICTURES_DIR = CHECKOUT / "tests" / "output" / "server"
 
 
@@ -43,7 +50,7 @@ def page(server: NotebookServer) -> Iterator[Page]:
         yield page
 
 
-def test_the_button_shows_what_the_kernel_has_and_says_what_cannot_be(page: Page) -> None:
+def open_dialog(page: Page) -> Locator:
     button = page.get_by_role("button", name="no GPU")
     expect(button).to_be_visible(timeout=TIMEOUT_MS)
     expect(page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]")).to_be_visible(
@@ -52,10 +59,36 @@ def test_the_button_shows_what_the_kernel_has_and_says_what_cannot_be(page: Page
     button.click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("This kernel has no GPU")
+    return dialog
+
+
+def test_the_dialog_offers_what_the_cluster_has_and_says_a_refusal(page: Page) -> None:
+    page.route(re.compile("/portal/api/kernel-gpus"), lambda route: route.fulfill(json=CHOICES))
+    dialog = open_dialog(page)
+    numbers = dialog.get_by_label("GPUs").locator("visible=true")
+    expect(numbers.locator("option")).to_have_text(["0", "1", "2", "3", "4"])
+    dialog.get_by_label("Type").select_option("a100")
+    expect(numbers.locator("option")).to_have_text(["0", "1", "2"])
+    expect(dialog.get_by_label("Length").locator("option:checked")).to_have_text("2 hours")
+    numbers.select_option("2")
+    dialog.get_by_label("Length").select_option("99.0")
     page.screenshot(path=PICTURES_DIR / "kernel-gpus.png")
 
-    dialog.get_by_label("GPUs").fill("many")
-    dialog.get_by_role("button", name="Start the kernel anew").click()
+    with page.expect_request(lambda request: request.method == "POST") as sent:
+        dialog.get_by_role("button", name="Start the kernel anew").click()
 
-    expect(page.get_by_text("'many', which is not a number of GPUs")).to_be_visible()
-    expect(button).to_be_visible()
+    assert sent.value.post_data_json == {"gpus": "a100:2", "hours": "99.0"}
+    expect(page.get_by_text("a kernel may have GPUs for at most 24 hours")).to_be_visible()
+    expect(page.get_by_role("button", name="no GPU")).to_be_visible()
+
+
+def test_the_dialog_of_a_slurm_that_is_away_says_so(page: Page) -> None:
+    away = {"message": "Slurm is not responding."}
+    page.route(
+        re.compile("/portal/api/kernel-gpus"), lambda route: route.fulfill(status=503, json=away)
+    )
+
+    dialog = open_dialog(page)
+
+    expect(dialog.get_by_role("alert")).to_have_text("Slurm is not responding.")
+    expect(dialog.get_by_role("button", name="Start the kernel anew")).to_have_count(0)

@@ -66,6 +66,22 @@ class KernelGpusHandler(APIHandler):
             raise HTTPError(403, "Only the owner of this session asks for GPUs in it.")
 
 
+class GpuChoicesHandler(APIHandler):
+    """What the dialog of the button offers."""
+
+    auth_resource = "kernels"
+
+    def initialize(self, jobs: KernelJobs, settings: KernelJobSettings) -> None:
+        """Store the arguments of the route."""
+        self.jobs = jobs
+        self.site = settings
+
+    @for_the_user
+    async def get(self) -> None:
+        """List them; see `KernelJobs.choices`."""
+        self.finish(json.dumps(await self.jobs.choices(self.site)))
+
+
 def _heard(task: asyncio.Task[Any]) -> None:
     # The description has the words.
     if not task.cancelled() and not isinstance(task.exception(), PortalError | None):

@@ -16,12 +16,14 @@ from dsportal.slurm.errors import PortalError
 from dsportal.slurm.states import Phase
 from portal.server.base.open_notebooks import notebook_of
 from portal.server.kernel_jobs.ability import why_not
+from portal.server.kernel_jobs.choices import list_choices
 from portal.server.kernel_jobs.errors import KernelJobError
 from portal.server.kernel_jobs.job import Progress
 from portal.server.kernel_jobs.move import Home, local_provisioner, move
 from portal.server.kernel_jobs.provisioner import SlurmProvisioner, make_folder
 from portal.server.kernel_jobs.request import GpuRequest, check_request
 from portal.server.kernel_jobs.slurm import JobRequest, KernelSlurm
+from portal.settings.kernel_jobs import KernelJobSettings
 from portal.settings.session_tables import SessionTables
 from spawner.options.limits import Limits
 
@@ -75,6 +77,7 @@ class KernelJobs:
         self._settings = settings
         self._slurm = slurm
         self._limits = limits
+        self._partition = settings.kernel_jobs.partition or _name("SLURM_JOB_PARTITION")
         self._known: dict[str, _Kernel] = {}
         n_gpus = int(os.environ.get("PORTAL_N_GPUS") or 0)
         self._of_session = f"{count(n_gpus, 'GPU')} of the session" if n_gpus else "no GPU"
@@ -94,6 +97,12 @@ class KernelJobs:
             "asked": asked.words if asked else "",
             "is_waiting": asked is not None,
         }
+
+    async def choices(self, settings: KernelJobSettings) -> dict[str, Any]:
+        """Return what the dialog offers; see `list_choices`."""
+        catalog = await self._slurm.read_catalog()
+        per_gpu = self._settings.resources.per_gpu
+        return list_choices(catalog, self._limits, per_gpu, self._partition, settings)
 
     def notices(self) -> list[str]:
         """Return a sentence for each kernel whose job has ended lately."""
@@ -194,7 +203,7 @@ class KernelJobs:
     async def _start_job(
         self, kernel_id: str, job: SlurmProvisioner, request: GpuRequest, tell: Tell
     ) -> None:
-        partition = self._settings.kernel_jobs.partition or _name("SLURM_JOB_PARTITION")
+        partition = self._partition
         catalog = await self._slurm.read_catalog()
         per_gpu = self._settings.resources.per_gpu
         shape = check_request(request, catalog, self._limits, per_gpu, partition)

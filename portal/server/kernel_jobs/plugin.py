@@ -10,7 +10,7 @@ from dsportal.amounts import SECONDS_PER_HOUR
 from portal.server.base.feature import Feature, Plugin, Shared
 from portal.server.base.kernel_listener import Death
 from portal.server.kernel_jobs.cells import Cells
-from portal.server.kernel_jobs.handlers import KernelGpusHandler
+from portal.server.kernel_jobs.handlers import GpuChoicesHandler, KernelGpusHandler
 from portal.server.kernel_jobs.kernel_jobs import KernelJobs
 from portal.server.kernel_jobs.request import read_limits
 from portal.server.kernel_jobs.slurm import KernelSlurm
@@ -33,12 +33,12 @@ def load(shared: Shared) -> Feature:
             task.add_done_callback(tasks.discard)
 
     shared.listener.on_death(on_death)
-    route = (
-        r"/portal/api/kernels/([^/]+)/gpus",
-        KernelGpusHandler,
-        {"jobs": jobs, "settings": settings},
-    )
-    return Feature(routes=[route], page_data={"kernelGpus": True}, stop=jobs.stop)
+    arguments = {"jobs": jobs, "settings": settings}
+    routes = [
+        (r"/portal/api/kernels/([^/]+)/gpus", KernelGpusHandler, arguments),
+        (r"/portal/api/kernel-gpus", GpuChoicesHandler, arguments),
+    ]
+    return Feature(routes=routes, page_data={"kernelGpus": True}, stop=jobs.stop)
 
 
 PLUGIN = Plugin(load, is_on=lambda settings: settings.kernel_jobs.enabled)

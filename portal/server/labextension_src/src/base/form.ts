@@ -63,7 +63,8 @@ export class Form extends Widget {
   private showOrHide(key: string, [other, value]: readonly [string, string]): void {
     const input = this.inputs.get(key)!;
     input.disabled = this.inputs.get(other)?.value !== value;
-    input.closest('div')!.hidden = input.disabled;
+    // JupyterLab's dialog has put a choice into a div of its own by now.
+    input.closest('label')!.parentElement!.hidden = input.disabled;
   }
 
   getValue(): Values {

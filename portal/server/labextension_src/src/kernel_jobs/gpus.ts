@@ -13,7 +13,7 @@ import { Poll } from '@lumino/polling';
 import { Widget } from '@lumino/widgets';
 
 import { askPortal, fetchPortal } from '../base/api';
-import { Form } from '../base/form';
+import { Form, IField, Values } from '../base/form';
 
 const INTERVAL_MS = 5_000;
 
@@ -23,6 +23,14 @@ interface IGpus {
   readonly gpus: number;
   readonly asked: string;
   readonly is_waiting: boolean;
+}
+
+interface IChoices {
+  /** The most GPUs of each type; that of any type is "". */
+  readonly gpus: Readonly<Record<string, number>>;
+  /** Value and text of each length, and the value of the site's own. */
+  readonly hours: ReadonlyArray<readonly [string, string]>;
+  readonly first_hours: string;
 }
 
 const NONE: IGpus = { words: 'no GPU', reason: '', gpus: 0, asked: '', is_waiting: false };
@@ -108,25 +116,61 @@ class GpuButton extends Widget {
   }
 
   private async askForGpus(): Promise<void> {
-    const fields = [
-      { key: 'gpus', label: 'GPUs', hint: 'Such as 2, or v100:2 for a type', isRequired: true },
-      { key: 'hours', label: 'Hours', hint: 'Empty: as long as the site says' }
-    ];
+    let choices: IChoices | null = null;
+    let reason = this.state.reason;
+    try {
+      choices = await askPortal<IChoices>(this.settings, 'kernel-gpus');
+    } catch (error) {
+      // What the kernel has can be given back all the same.
+      reason = (error as Error).message;
+    }
     const back = Dialog.warnButton({ label: 'Give the GPUs back', actions: ['back'] });
     const { button, value } = await showDialog({
       title: `This kernel has ${this.state.words}`,
-      body: new Form(fields, { gpus: String(this.state.gpus || 1) }, this.state.reason),
+      body: makeForm(choices, this.state, reason),
       buttons: [
         Dialog.cancelButton(),
         ...(this.state.gpus ? [back] : []),
-        Dialog.okButton({ label: 'Start the kernel anew' })
+        ...(choices ? [Dialog.okButton({ label: 'Start the kernel anew' })] : [])
       ]
     });
     if (button.accept && this.path) {
-      const asked = button.actions.includes('back') ? { gpus: 0 } : value;
+      const asked = button.actions.includes('back') ? { gpus: 0 } : requested(value!);
       this.show_(await askPortal<IGpus>(this.settings, this.path, 'POST', asked));
     }
   }
+}
+
+const GPUS = 'gpus of ';
+
+function makeForm(choices: IChoices | null, state: IGpus, reason: string): Form {
+  const { gpus = {}, hours = [], first_hours: length = '' } = choices ?? {};
+  const types = Object.keys(gpus);
+  const fields: IField[] = [
+    {
+      key: 'type',
+      label: 'Type',
+      kind: 'choice',
+      choices: types.map(type => [type, type || 'any'] as const)
+    },
+    ...types.map(type => ({
+      key: GPUS + type,
+      label: 'GPUs',
+      kind: 'choice' as const,
+      choices: Array.from({ length: gpus[type] + 1 }, (_, n) => [`${n}`, `${n}`] as const),
+      onlyIf: ['type', type] as const
+    })),
+    { key: 'hours', label: 'Length', kind: 'choice', choices: hours }
+  ];
+  const most = (type: string) => String(Math.min(state.gpus || 1, gpus[type]));
+  const numbers = Object.fromEntries(types.map(type => [GPUS + type, most(type)]));
+  return new Form(choices ? fields : [], { type: '', hours: length, ...numbers }, reason);
+}
+
+/** What a form asks for, as the server wants it. */
+function requested({ type, hours, ...numbers }: Values): Values {
+  const [n] = Object.values(numbers);
+  return { gpus: type ? `${type}:${n}` : n, hours: hours };
 }
 
 /** The button beside the name of a notebook's kernel. */
