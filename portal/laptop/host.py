@@ -14,7 +14,7 @@ ARCHIVE = "dsportal-ssh.pyz"
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
-class SshProxyError(Exception):
+class LaptopError(Exception):
     """What cannot be done, and the next step; shown by ssh as it is."""
 
 
@@ -55,9 +55,9 @@ def parse_url(text: str) -> str:
     """Return the portal's address without the path of a page."""
     parts = urlsplit(text.strip())
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise SshProxyError(f"{text} is no address of a portal. Write it with https:// in front.")
+        raise LaptopError(f"{text} is no address of a portal. Write it with https:// in front.")
     if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
-        raise SshProxyError(f"{text} has no TLS: anybody on the way could read your token.")
+        raise LaptopError(f"{text} has no TLS: anybody on the way could read your token.")
     path = re.split(r"/(?:hub|user)(?:/|$)", parts.path)[0].rstrip("/")
     return f"{parts.scheme}://{parts.netloc}{path}"
 

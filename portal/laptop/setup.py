@@ -6,23 +6,41 @@ import json
 import shutil
 import subprocess
 import sys
-import urllib.error
-import urllib.request
 from dataclasses import asdict
 from pathlib import Path
 
-from .host import ARCHIVE, Host, SshProxyError, home_of, stanza, with_stanza, write_private
+from .host import ARCHIVE, Host, LaptopError, home_of, stanza, with_stanza, write_private
+from .rest import Portal
 
-_TIMEOUT_S = 30.0
 
-
-def set_up(host: Host, token: str, *, is_printed: bool) -> str:
-    """Check the token, make the files of a host and return what the user is told."""
-    user = ask_name(host, token)
+def log_in(host: Host, token: str) -> str:
+    """Check the token, keep it with the host's settings and return the user's name."""
+    user = str(Portal(host, token).me()["name"])
     home = home_of(host.name)
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     write_private(home / "token", token + "\n")
     write_private(home / "settings.json", json.dumps(asdict(host)))
+    return user
+
+
+def known_portal(name: str) -> Portal:
+    """Return the portal of a host that was set up or logged in to."""
+    home = home_of(name)
+    try:
+        host = Host(**json.loads((home / "settings.json").read_text(encoding="utf-8")))
+        return Portal(host, (home / "token").read_text(encoding="ascii").strip())
+    except FileNotFoundError as error:
+        raise LaptopError(
+            f"{error.filename} is missing. Run: {ARCHIVE} setup. Without ssh, run: {ARCHIVE} login"
+        ) from error
+    except (OSError, ValueError, TypeError) as error:
+        raise LaptopError(f"{home} cannot be read: {error}. Run: {ARCHIVE} login") from error
+
+
+def set_up(host: Host, token: str, *, is_printed: bool) -> str:
+    """Check the token, make the files of a host and return what the user is told."""
+    user = log_in(host, token)
+    home = home_of(host.name)
     _make_key(home / "key")
     script = _keep_archive(home.parent / ARCHIVE)
     text = stanza(host, user, python=sys.executable, script=script)
@@ -43,7 +61,7 @@ def _keep_archive(kept: Path) -> Path:
     """Copy the archive that this program is to where ssh finds it: a download may be deleted."""
     archive = next((path for path in Path(__file__).parents if path.is_file()), None)
     if archive is None:
-        raise SshProxyError(f"Run {ARCHIVE}, as the portal's help page about ssh offers it.")
+        raise LaptopError(f"Run {ARCHIVE}, as the portal's help page about ssh offers it.")
     if not kept.exists() or not kept.samefile(archive):
         shutil.copyfile(archive, kept)
     return kept
@@ -56,25 +74,4 @@ def _make_key(path: Path) -> None:
     try:
         subprocess.run(argv, check=True, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.CalledProcessError) as error:
-        raise SshProxyError(
-            f"ssh-keygen made no key ({error}). Install OpenSSH's client."
-        ) from error
-
-
-def ask_name(host: Host, token: str) -> str:
-    """Return the user's name at the portal."""
-    request = urllib.request.Request(  # noqa: S310 - parse_url leaves http and https
-        host.address("hub/api/user"), headers={"Authorization": f"token {token}"}
-    )
-    try:
-        with urllib.request.urlopen(request, timeout=_TIMEOUT_S, context=host.tls) as answer:  # noqa: S310
-            return str(json.load(answer)["name"])
-    except urllib.error.HTTPError as error:
-        if error.code in {401, 403}:
-            raise SshProxyError(
-                "The portal refuses your token: it has expired or was revoked. Make a new one on "
-                f"{host.address('hub/token')} and run: dsportal-ssh.pyz setup {host.url}"
-            ) from error
-        raise SshProxyError(f"{host.url} answers {error.code}. Try again in a minute.") from error
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise SshProxyError(f"{host.url} does not answer as a portal does: {error}") from error
+        raise LaptopError(f"ssh-keygen made no key ({error}). Install OpenSSH's client.") from error

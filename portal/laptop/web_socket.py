@@ -10,7 +10,7 @@ from socket import SHUT_RDWR
 
 import websocket
 
-from .host import Host, SshProxyError
+from .host import Host, LaptopError
 
 _TIMEOUT_S = 30.0
 
@@ -32,12 +32,12 @@ def connect(host: Host, path: str, token: str) -> websocket.WebSocket:
         )
     except websocket.WebSocketBadStatusException as error:
         said = _message(error.resp_body)
-        raise SshProxyError(_refusal(host, error.status_code, error.resp_headers, said)) from error
+        raise LaptopError(_refusal(host, error.status_code, error.resp_headers, said)) from error
     except websocket.WebSocketException as error:
         led = way.handshake_response
         if led is None:
-            raise SshProxyError(f"What answers at {host.url} is no session: {error}.") from error
-        raise SshProxyError(_refusal(host, led.status, led.headers, "")) from error
+            raise LaptopError(f"What answers at {host.url} is no session: {error}.") from error
+        raise LaptopError(_refusal(host, led.status, led.headers, "")) from error
     # A connection on which nothing is said stays.
     way.settimeout(None)
     return way

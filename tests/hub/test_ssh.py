@@ -178,7 +178,7 @@ _AS_ANOTHER = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from dsportal_ssh import cli
-cli.ask_name = lambda host, token: sys.argv[2]
+cli.Portal.me = lambda self: {"name": sys.argv[2]}
 sys.exit(cli.main(["proxy", "gpu-session"]))
 """
 

@@ -1,4 +1,4 @@
-"""A user's laptop: the portal's program for ssh, as its help page offers it, and OpenSSH's own."""
+"""A user's laptop: the portal's program, as its help page offers it, and OpenSSH's own."""
 
 from __future__ import annotations
 
@@ -41,11 +41,15 @@ class Laptop:
 
     def set_up(self, token: str) -> subprocess.CompletedProcess[str]:
         """Run the one command that users run."""
-        return self.run(sys.executable, str(self.archive), "setup", self.address, text=f"{token}\n")
+        return self.portal("setup", self.address, text=f"{token}\n")
+
+    def portal(self, *words: str, text: str = "") -> subprocess.CompletedProcess[str]:
+        """Run a command of the portal's program."""
+        return self.run(sys.executable, str(self.archive), *words, text=text)
 
     def proxy(self) -> subprocess.CompletedProcess[str]:
         """Run what ssh runs, without an ssh that says anything."""
-        return self.run(sys.executable, str(self.archive), "proxy", NAME)
+        return self.portal("proxy", NAME)
 
     def ssh(self, *words: str, text: str = "") -> subprocess.CompletedProcess[str]:
         """Run ssh with these options and this command; the host stands where "HOST" is."""

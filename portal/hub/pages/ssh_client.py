@@ -1,4 +1,4 @@
-"""The program that users run on their own machines for ssh to their sessions, as one file."""
+"""The program that users run on their own machines for their sessions and ssh, as one file."""
 
 from __future__ import annotations
 
@@ -11,10 +11,17 @@ from pathlib import Path
 import websocket
 from jupyterhub.handlers import BaseHandler
 
+from spawner import __version__
+
 SOURCES_DIR = Path(__file__).parents[2] / "laptop"
 WEBSOCKET_DIR = Path(websocket.__path__[0])
 _PACKAGE = "dsportal_ssh"
-_MAIN = f"import sys\n\nfrom {_PACKAGE}.cli import main\n\nsys.exit(main())\n"
+_MAIN = f"""import sys
+
+from {_PACKAGE}.cli import main
+
+sys.exit(main(version={__version__!r}))
+"""
 
 
 @functools.cache

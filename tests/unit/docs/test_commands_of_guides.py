@@ -78,6 +78,8 @@ RUN = (
         r"curl -LO .*/dsportal-ssh\.pyz", "tests/support/laptop.py", "/hub/help/dsportal-ssh.pyz"
     ),
     RunBy(r"python3 dsportal-ssh\.pyz setup .*", "tests/support/laptop.py", '"setup"'),
+    RunBy(r"python3 dsportal-ssh\.pyz login .*", "tests/hub/test_laptop.py", '"login"'),
+    RunBy(r"python3 dsportal-ssh\.pyz start .*", "tests/hub/test_laptop.py", '"start"'),
     RunBy(
         r"dsportal job new .* train\.ipynb .*", "tests/templates/test_job_file.py", "train.ipynb"
     ),

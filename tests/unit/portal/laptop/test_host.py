@@ -8,7 +8,7 @@ import pytest
 
 from portal.laptop.host import (
     Host,
-    SshProxyError,
+    LaptopError,
     home_of,
     parse_url,
     stanza,
@@ -42,7 +42,7 @@ def test_any_page_of_the_portal_leads_to_it(text: str, url: str) -> None:
     ],
 )
 def test_what_would_show_the_token_to_others_is_refused(text: str, words: str) -> None:
-    with pytest.raises(SshProxyError, match=words):
+    with pytest.raises(LaptopError, match=words):
         parse_url(text)
 
 

@@ -10,7 +10,7 @@ import tornado.web
 from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 
-from portal.laptop.host import Host, SshProxyError
+from portal.laptop.host import Host, LaptopError
 from portal.laptop.web_socket import connect
 
 
@@ -51,5 +51,5 @@ async def host() -> AsyncIterator[Host]:
 async def test_a_refusal_is_told_as_the_session_says_it_or_with_the_next_step(
     host: Host, path: str, said: str
 ) -> None:
-    with pytest.raises(SshProxyError, match=said):
+    with pytest.raises(LaptopError, match=said):
         await asyncio.to_thread(connect, host, path, "wrong")

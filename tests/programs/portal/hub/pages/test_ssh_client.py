@@ -7,25 +7,33 @@ import sys
 from pathlib import Path
 
 from portal.hub.pages.ssh_client import build_archive
+from spawner import __version__
 
 
 def test_it_runs_by_itself_and_says_in_words_what_is_missing(tmp_path: Path) -> None:
-    archive = tmp_path / "dsportal-ssh.pyz"
-    archive.write_bytes(build_archive())
+    done = run(tmp_path, "proxy", "gpu-session")
 
-    done = subprocess.run(
+    assert done.returncode == 1
+    assert done.stderr.startswith("dsportal-ssh: ")
+    assert "settings.json is missing. Run: dsportal-ssh.pyz setup" in done.stderr
+
+
+def test_its_version_is_the_portals(tmp_path: Path) -> None:
+    assert run(tmp_path, "--version").stdout == f"dsportal-ssh {__version__}\n"
+
+
+def run(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    archive = home / "dsportal-ssh.pyz"
+    archive.write_bytes(build_archive())
+    return subprocess.run(
         # Without this checkout and the packages of this environment.
-        [sys.executable, "-IS", str(archive), "proxy", "gpu-session"],
-        env={"HOME": str(tmp_path)},
+        [sys.executable, "-IS", str(archive), *words],
+        env={"HOME": str(home)},
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
-
-    assert done.returncode == 1
-    assert done.stderr.startswith("dsportal-ssh: ")
-    assert "settings.json is missing. Run: dsportal-ssh.pyz setup" in done.stderr
 
 
 def test_the_same_sources_make_the_same_file() -> None:

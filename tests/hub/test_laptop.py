@@ -1,0 +1,115 @@
+"""The verbs of the portal's program for laptops, as the hub serves it, on the real portal."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dsportal.diagnosis import explain_waiting
+from tests.support.eventually import eventually
+from tests.support.laptop import Laptop
+from tests.support.portal_client import PortalClient, sessions_of
+
+pytestmark = pytest.mark.cluster
+
+USER, OTHER = "ada", "grace"
+N_NODES = 2
+WAITS_FOR_OTHERS = "|".join(
+    re.escape(explain_waiting(reason).sentence) for reason in ("Resources", "Priority")
+)
+
+
+@pytest.fixture
+def laptop(tmp_path: Path) -> Iterator[Laptop]:
+    client = PortalClient(USER)
+    client.login().raise_for_status()
+    token = client.token()
+    client.stop(token)
+    # As the page "Tokens" makes one that may use sessions.
+    asked = {"expires_in": 3600, "scopes": ["servers!user", "access:servers!user"]}
+    made = client.rest("POST", f"/users/{USER}/tokens", token, json=asked).json()
+    laptop = Laptop(tmp_path)
+    done = laptop.portal("login", laptop.address, text=f"{made['token']}\n")
+    assert done.returncode == 0, done.stderr
+    yield laptop
+    client.stop(token)
+
+
+@pytest.fixture
+def full_cluster() -> Iterator[None]:
+    submit = ("sbatch", "--nodes=1", "--gpus-per-node=4", "--time=10", "--output=/dev/null")
+    for _ in range(N_NODES):
+        as_other(*submit, "--wrap=exec sleep 600")
+    eventually(lambda: states_of_other().count("RUNNING") == N_NODES, timeout_s=30)
+    yield
+    as_other("scancel", "-u", OTHER)
+    eventually(lambda: not states_of_other(), timeout_s=30)
+
+
+def as_other(*argv: str) -> str:
+    return subprocess.run(
+        ["runuser", "-u", OTHER, "--", *argv],
+        cwd=f"/home/{OTHER}",
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=30,
+    ).stdout
+
+
+def states_of_other() -> list[str]:
+    return as_other("squeue", "-h", "-u", OTHER, "-o", "%T").split()
+
+
+def said(done: subprocess.CompletedProcess[str]) -> str:
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_session_is_started_listed_opened_and_stopped(laptop: Laptop) -> None:
+    url = f"{laptop.address}/user/{USER}/"
+
+    assert said(laptop.portal("start", "--gpus", "2", "--hours", "4")) == f"{url}\n"
+
+    (job,) = sessions_of(USER)
+    assert job.walltime == "4:00:00"
+    assert job.gres.endswith(":2")
+    (listed,) = json.loads(said(laptop.portal("list", "--json")))
+    assert (listed["state"], listed["url"]) == ("runs", url)
+    assert said(laptop.portal("why")) == f"Your session runs: {url}\n"
+    assert said(laptop.portal("open", "--print")) == f"{url}\n"
+    said(laptop.portal("stop"))
+    eventually(lambda: not sessions_of(USER), timeout_s=20)
+
+
+def test_a_session_that_waits_says_why_and_waits_on_after_ctrl_c(
+    laptop: Laptop, full_cluster: None
+) -> None:
+    with laptop.running(sys.executable, str(laptop.archive), "start", "--gpus", "1") as start:
+        assert start.stdout is not None
+        lines = iter(start.stdout.readline, "")
+        assert any(re.search(WAITS_FOR_OTHERS, line) for line in lines)
+        start.send_signal(signal.SIGINT)
+        assert "Your session still waits." in start.stdout.read()
+        assert start.wait(timeout=30) == 130
+
+    assert re.search(WAITS_FOR_OTHERS, said(laptop.portal("why")))
+    assert json.loads(said(laptop.portal("list", "--json")))[0]["state"] == "waits"
+    said(laptop.portal("stop"))
+    eventually(lambda: not sessions_of(USER), timeout_s=20)
+
+
+def test_what_the_hub_refuses_is_told_in_its_words(laptop: Laptop) -> None:
+    refused = laptop.portal("start", "--gpus", "9")
+
+    assert refused.returncode == 1
+    assert re.match("dsportal-ssh: .*4", refused.stderr)
+    assert "GPU" in refused.stderr
+    assert sessions_of(USER) == []
