@@ -156,6 +156,14 @@ def test_a_type_that_no_node_has_is_refused(session: Session) -> None:
     assert not kernel_jobs()
 
 
+def test_the_hub_tells_a_session_the_limits_of_its_user(session: Session) -> None:
+    told = "import json, os; print([*json.loads(os.environ['PORTAL_SETTINGS'])['limits']])"
+
+    assert "max_hours" in session.run(told)
+    choices = ask(session, "GET", "portal/api/kernel-gpus")
+    assert choices["first_hours"] in [value for value, _ in choices["hours"]]
+
+
 def test_keys_and_outputs_are_for_the_user_alone(session: Session) -> None:
     session.run("%gpu 1")
     session.has(1)
