@@ -28,6 +28,7 @@ class Cells:
         self._jobs = jobs
         self._settings = settings
         self._tasks: set[asyncio.Task[None]] = set()
+        self._questions: dict[str, str | None] = {}
 
     def listen(self, listener: KernelListener) -> None:
         """Hear all kernels from now on."""
@@ -39,6 +40,11 @@ class Cells:
     def _hear(self, message: Published) -> None:
         if message.kind != MESSAGE:
             return
+        # A kernel repeats it until it is answered.
+        question = message.content.get("question")
+        if question is not None and self._questions.get(message.kernel_id) == question:
+            return
+        self._questions[message.kernel_id] = question
         task = asyncio.create_task(self._answer(message.kernel_id, message.content))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -8,6 +8,7 @@ answers on its control channel, since it may run on another node than the server
 import argparse
 import queue
 import shlex
+import uuid
 from typing import Any
 
 MESSAGE = "portal_gpus"
@@ -17,7 +18,7 @@ USAGE = (
 )
 # The server of a session answers at once.
 FIRST_ANSWER_S = 30
-# Only so that an interrupt is noticed.
+# So that an interrupt is noticed, and a question that was not heard is asked again.
 LOOK_S = 1
 
 
@@ -65,10 +66,10 @@ class GpuMagic:
 
         while not self.answers.empty():
             self.answers.get()
-        self.ask(**words_of(line))
+        asked = words_of(line)
         shown = None
         try:
-            answer = self.answers.get(timeout=FIRST_ANSWER_S)
+            answer = self.first_answer(asked)
             while not answer["end"]:
                 shown = update(shown, answer["text"])
                 answer = self.next_answer()
@@ -86,6 +87,24 @@ class GpuMagic:
         if answer["end"] == "refused":
             raise UsageError(answer["text"])
         update(shown, answer["text"])
+
+    def first_answer(self, asked):
+        """Ask until the server answers: it may not listen yet to a kernel that has just started.
+
+        Args:
+            asked: What is asked.
+
+        Raises:
+            Empty: If it gives no answer.
+        """
+        question = uuid.uuid4().hex
+        for _ in range(FIRST_ANSWER_S // LOOK_S - 1):
+            self.ask(question=question, **asked)
+            try:
+                return self.answers.get(timeout=LOOK_S)
+            except queue.Empty:
+                continue
+        return self.answers.get(timeout=LOOK_S)
 
     def next_answer(self):
         """Wait for the next answer, however long that takes."""

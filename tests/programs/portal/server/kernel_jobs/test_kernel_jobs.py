@@ -24,10 +24,10 @@ from jupyter_server.services.kernels.kernelmanager import AsyncMappingKernelMana
 from traitlets.config import Config
 
 from dsportal.slurm.states import Phase
-from portal.server.base.kernel_listener import KernelListener
+from portal.server.base.kernel_listener import KernelListener, Published
 from portal.server.base.private_dir import make_private_dir
 from portal.server.kernel_jobs import kernel_jobs
-from portal.server.kernel_jobs.cells import Cells
+from portal.server.kernel_jobs.cells import MESSAGE, Cells
 from portal.server.kernel_jobs.job import Progress
 from portal.server.kernel_jobs.kernel_jobs import KernelJobs
 from portal.server.kernel_jobs.slurm import JobRequest, JobStatus, KernelSlurm
@@ -282,6 +282,29 @@ def test_while_the_job_waits_the_cell_says_why_and_an_interrupt_cancels_it(withi
         assert await one.run(WHERE) == "77\n"
 
     within(moves)
+
+
+def test_a_question_that_nobody_heard_is_asked_again_and_answered_once(
+    within: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n_heard = 0
+    hear = Cells._hear
+
+    def deaf_at_first(self: Cells, message: Published) -> None:
+        nonlocal n_heard
+        n_heard += message.kind == MESSAGE
+        if n_heard > 1:
+            hear(self, message)
+            # As if the answer took longer than the kernel waits.
+            hear(self, message)
+
+    async def asks(one: Session) -> None:
+        assert "starts anew with 1 GPU" in await one.run("%gpu 1")
+        await one.until(lambda: one.jobs.describe(one.id)["gpus"] == 1)
+        assert len(one.queue.requests) == 1
+
+    monkeypatch.setattr(Cells, "_hear", deaf_at_first)
+    within(asks)
 
 
 def test_a_job_whose_request_was_cancelled_before_its_number_was_known_ends(within: Any) -> None:
