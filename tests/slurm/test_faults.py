@@ -261,6 +261,8 @@ def test_without_munge_a_start_is_refused_in_words_and_a_session_goes_on(
 ) -> None:
     before, n_seen = ready.session(USER), len(ready.log())
     ready.rest("POST", f"/users/{OTHER_USER}")
+    # A job that is COMPLETING could not tell its end without munge.
+    eventually(lambda: not jobs_of(OTHER_USER), timeout_s=40)
 
     with parts.stopped("munge"):
         answer = ready.rest("POST", f"/users/{OTHER_USER}/server", {"gpus": 1})
