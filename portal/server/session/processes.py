@@ -247,6 +247,9 @@ def _with_subject(
 ) -> str:
     if folder := folders.get(process.pid):
         return f"{process.name} of {folder}"
+    # One waits for the next click.
+    if process.name == TENSORBOARD:
+        return THE_PORTAL
     path = notebooks.get(process.kernel_id, "") if process.kernel_id else ""
     return f"{process.name} of {PurePath(path).name}" if path else process.name
 

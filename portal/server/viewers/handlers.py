@@ -25,6 +25,8 @@ class PagesHandler(RouteArguments, APIHandler):
     @for_the_user
     async def get(self) -> None:
         """List those that run, oldest first."""
+        # A tab that lists them may open one soon.
+        self.pages.start_next()
         self.finish(json.dumps([page.as_json() for page in self.pages.running()]))
 
     @for_the_user

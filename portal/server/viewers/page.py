@@ -1,4 +1,4 @@
-"""One process that shows folders."""
+"""One process that shows folders; it may be started ahead, before it is told which."""
 
 from __future__ import annotations
 
@@ -86,28 +86,43 @@ async def _kill(process: Process) -> None:
         await asyncio.wait_for(process.wait(), _STOP_TIMEOUT_S)
 
 
-async def start_page(
-    viewer: Viewer,
-    logdirs: tuple[Folder, ...],
-    *,
-    python: str,
-    private_dir: Path,
-    page_id: str,
-    base_url: str,
-    timeout_s: float,
-) -> FolderPage:
-    """Start a viewer on folders, and wait until it answers.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """A process that loads its viewer and waits for folders to show.
+
+    Attributes:
+        viewer: The program that runs.
+        folder: Private to this process: its socket and its log.
+        process: A child of the notebook server.
+    """
+
+    viewer: Viewer
+    folder: Path
+    process: Process = field(repr=False)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether its process is alive."""
+        return self.process.returncode is None
+
+    async def discard(self) -> str:
+        """Kill it and remove its folder; return the end of its log as a sentence, or ""."""
+        if self.is_running:
+            await _kill(self.process)
+        sentence = _log_sentence(self.folder / "log")
+        shutil.rmtree(self.folder, ignore_errors=True)
+        return sentence
+
+
+async def start_process(viewer: Viewer, *, python: str, private_dir: Path) -> Started:
+    """Start a viewer that shows nothing yet.
 
     Call it on the main thread: the process is killed when the thread that started it ends.
 
     Args:
-        viewer: What to start.
-        logdirs: Several folders appear as runs next to each other.
+        viewer: The program to start.
         python: Path of the Python in its environment.
         private_dir: Folder that only the user can enter; gets a folder for socket and log.
-        page_id: Its name in the URL, impossible to guess.
-        base_url: Path of the notebook server, with a slash at both ends.
-        timeout_s: Limit for the whole start.
     """
     if not os.access(python, os.X_OK):
         raise ViewerError(
@@ -116,21 +131,47 @@ async def start_page(
         )
     folder = private_dir / secrets.token_hex(4)
     folder.mkdir(mode=0o700)
+    # Isolated, so that nothing of the user's (PYTHONPATH, user site) is imported into it.
+    argv = bound(
+        [python, "-I", str(viewer.program)], has_private_network=viewer.has_private_network
+    )
+    environment = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+    with (folder / "log").open("wb") as log:
+        process = await asyncio.create_subprocess_exec(
+            *argv, stdin=PIPE, stdout=PIPE, stderr=log, env=environment, cwd="/"
+        )
+    return Started(viewer=viewer, folder=folder, process=process)
+
+
+async def show(
+    started: Started,
+    logdirs: tuple[Folder, ...],
+    *,
+    page_id: str,
+    base_url: str,
+    timeout_s: float,
+) -> FolderPage:
+    """Have a process show folders, and wait until it answers; it is discarded if this fails.
+
+    Args:
+        started: The process, which shows nothing yet.
+        logdirs: Several folders appear as runs next to each other.
+        page_id: Its name in the URL, impossible to guess.
+        base_url: Path of the notebook server, with a slash at both ends.
+        timeout_s: Limit until it answers.
+    """
+    viewer, folder = started.viewer, started.folder
     path_prefix = f"{base_url}{viewer.route}/{page_id}"
-    request = {
-        "logdir": str(_folder_to_read(logdirs, folder / "runs")),
-        "socket": str(folder / "socket"),
-        "path_prefix": path_prefix,
-        "title": f"{', '.join(logdir.path.name for logdir in logdirs)} - {viewer.title}",
-    }
-    process = await _start_process(viewer, python, folder / "log")
     try:
-        note = await asyncio.wait_for(_hand_over(process, request), timeout_s)
+        request = {
+            "logdir": str(_folder_to_read(logdirs, folder / "runs")),
+            "socket": str(folder / "socket"),
+            "path_prefix": path_prefix,
+            "title": f"{', '.join(logdir.path.name for logdir in logdirs)} - {viewer.title}",
+        }
+        note = await asyncio.wait_for(_hand_over(started.process, request), timeout_s)
     except BaseException as error:
-        if process.returncode is None:
-            await _kill(process)
-        sentence = _log_sentence(folder / "log")
-        shutil.rmtree(folder, ignore_errors=True)
+        sentence = await started.discard()
         if isinstance(error, TimeoutError):
             raise ViewerError(
                 f"{viewer.title} did not start within {timeout_s:g} s. "
@@ -138,8 +179,8 @@ async def start_page(
             ) from None
         if isinstance(error, _EndedError):
             raise ViewerError(
-                f"{viewer.title} ended with exit status {process.returncode} before it could be"
-                f" used. Tell the administrators.{sentence}"
+                f"{viewer.title} ended with exit status {started.process.returncode} before it "
+                f"could be used. Tell the administrators.{sentence}"
             ) from None
         raise
     return FolderPage(
@@ -148,24 +189,12 @@ async def start_page(
         path_prefix=path_prefix,
         socket_path=folder / "socket",
         note=note,
-        process=process,
+        process=started.process,
     )
 
 
 class _EndedError(Exception):
     """The process ended before it listened."""
-
-
-async def _start_process(viewer: Viewer, python: str, log_path: Path) -> Process:
-    # Isolated, so that nothing of the user's (PYTHONPATH, user site) is imported into it.
-    argv = bound(
-        [python, "-I", str(viewer.program)], has_private_network=viewer.has_private_network
-    )
-    environment = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
-    with log_path.open("wb") as log:
-        return await asyncio.create_subprocess_exec(
-            *argv, stdin=PIPE, stdout=PIPE, stderr=log, env=environment, cwd="/"
-        )
 
 
 def _log_sentence(path: Path) -> str:

@@ -14,11 +14,13 @@ from pathlib import Path
 from portal.server.base.private_dir import make_private_dir
 from portal.server.viewers.errors import StorageTimeoutError, ViewerError, ViewerLimitError
 from portal.server.viewers.folder import Folder, resolve_folder
-from portal.server.viewers.page import FolderPage, start_page
+from portal.server.viewers.page import FolderPage, Started, show, start_process
 from portal.server.viewers.viewer import Viewer
 
 # For the file system to say whether a folder is there.
 _STORAGE_TIMEOUT_S = 5.0
+# The page that was just opened needs the CPU first.
+_NEXT_AHEAD_AFTER_S = 15.0
 
 
 class FolderPages:
@@ -33,6 +35,7 @@ class FolderPages:
         root_dir: The folder that the file browser shows.
         base_url: Path of the notebook server, with a slash at both ends.
         shared_dirs: Folders outside the user's files that may be shown through a link.
+        has_next: Whether a process for the next page is started ahead. It takes memory.
     """
 
     start_timeout_s = 30.0
@@ -48,6 +51,7 @@ class FolderPages:
         base_url: str,
         shared_dirs: Sequence[Path],
         log: logging.Logger,
+        has_next: bool = False,
     ) -> None:
         self.viewer = viewer
         self.log = log
@@ -64,6 +68,15 @@ class FolderPages:
         # Folders of those that were stopped as idle: a request for them starts them again.
         self._asleep: dict[str, tuple[Folder, ...]] = {}
         self._private_dir: Path | None = None
+        self._has_next = has_next
+        self._next: asyncio.Task[Started] | None = None
+        self._no_next_before = 0.0
+
+    def start_next(self) -> None:
+        """Start the process of the next page ahead, if there is none yet."""
+        is_there = self._next is not None and not _is_lost(self._next)
+        if self._has_next and not is_there and time.monotonic() >= self._no_next_before:
+            self._next = asyncio.create_task(self._start_process())
 
     def check(self, logdir: Folder) -> Folder:
         """Return a folder that may be shown."""
@@ -140,6 +153,9 @@ class FolderPages:
         for start in self._starts.values():
             start.cancel()
         await asyncio.gather(*(page.stop() for page in pages))
+        if self._next is not None and not _is_lost(self._next):
+            await (await self._next).discard()
+            self._next = None
         if self._private_dir is not None:
             shutil.rmtree(self._private_dir, ignore_errors=True)
             self._private_dir = None
@@ -173,7 +189,14 @@ class FolderPages:
                 " again."
             )
 
-    def _make_private_dir(self) -> Path:
+    async def _take_process(self) -> Started:
+        ahead, self._next = self._next, None
+        self._no_next_before = time.monotonic() + _NEXT_AHEAD_AFTER_S
+        if ahead is None or _is_lost(ahead):
+            return await self._start_process()
+        return await ahead
+
+    async def _start_process(self) -> Started:
         if self._private_dir is None:
             try:
                 self._private_dir = make_private_dir()
@@ -182,14 +205,12 @@ class FolderPages:
                     f"{self.viewer.title} needs a folder for its socket, and none can be made on "
                     f"this node ({error}). Tell the administrators."
                 ) from error
-        return self._private_dir
+        return await start_process(self.viewer, python=self._python, private_dir=self._private_dir)
 
     async def _start(self, logdirs: tuple[Folder, ...], page_id: str) -> FolderPage:
-        page = await start_page(
-            self.viewer,
+        page = await show(
+            await self._take_process(),
             logdirs,
-            python=self._python,
-            private_dir=self._make_private_dir(),
             page_id=page_id,
             base_url=self._base_url,
             timeout_s=self.start_timeout_s,
@@ -226,6 +247,13 @@ class FolderPages:
                 return
             with suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(page.process.wait(), left_s)
+
+
+def _is_lost(ahead: asyncio.Task[Started]) -> bool:
+    """Return whether a process that was started ahead failed to start, or has ended."""
+    if not ahead.done():
+        return False
+    return ahead.cancelled() or ahead.exception() is not None or not ahead.result().is_running
 
 
 def _has_ended(start: asyncio.Task[FolderPage]) -> bool:

@@ -32,6 +32,7 @@ def load(shared: Shared) -> Feature:
         python=tensorboard_python(settings),
         limit=settings.tensorboard.limit,
         idle_timeout_s=settings.tensorboard.idle_s,
+        has_next=True,
         **where,
     )
     mlflow = MlflowPages(

@@ -1,16 +1,19 @@
 """The program of one TensorBoard: serves it on a unix socket.
 
-What to serve is one JSON object on standard input, since other users can read command lines.
+What to serve is one JSON object on standard input, since other users can read command lines. It may
+be started before there is anything to show: then it loads TensorBoard and waits for the object.
 Once it listens it prints `{"note": ""}` on standard output; the note says what is slower if the
 fast data server cannot be used.
 """
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 import logging
 import os
+import select
 import signal
 import socketserver
 import sys
@@ -78,6 +81,10 @@ def read_request() -> Request:
     Raises:
         SystemExit: If the notebook server ended without a request.
     """
+    if not select.select([sys.stdin], [], [], 0)[0]:
+        importlib.import_module("tensorboard.program")
+        # Its plugins with what they import.
+        importlib.import_module("tensorboard.default").get_plugins()
     line = sys.stdin.readline()
     if not line:
         sys.exit(1)

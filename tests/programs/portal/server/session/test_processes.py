@@ -93,11 +93,11 @@ def test_a_kernel_has_the_name_of_its_notebook() -> None:
     assert [one.name for one in shown] == ["Kernel of digits.ipynb", "Kernel"]
 
 
-def test_a_tensorboard_has_the_name_of_its_folder() -> None:
+def test_a_tensorboard_has_the_name_of_its_folder_and_is_the_portals_before() -> None:
     boards = (use("TensorBoard", pid=7), use("TensorBoard", pid=8))
     shown = Activity(processes=boards).shown({}, {}, {7: "work/logs"})
 
-    assert [one.name for one in shown] == ["TensorBoard of work/logs", "TensorBoard"]
+    assert [one.name for one in shown] == ["TensorBoard of work/logs", THE_PORTAL]
 
 
 def test_a_program_that_has_ended_is_left_out(busy_pid: int) -> None:

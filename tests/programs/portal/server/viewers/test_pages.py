@@ -11,11 +11,11 @@ import pytest
 
 from portal.server.viewers.errors import ViewerError
 from portal.server.viewers.folder import Folder
-from portal.server.viewers.page import FolderPage, start_page
+from portal.server.viewers.page import FolderPage, show, start_process
 from portal.server.viewers.viewer import TENSORBOARD
 from tests.programs.portal.server.conftest import STAND_IN
 from tests.support.eventually import eventually, eventually_async
-from tests.support.notebook_server import NotebookServer, descendants
+from tests.support.notebook_server import NotebookServer, descendants, is_alive
 from tests.support.tensorboard_contract import *  # noqa: F403
 
 
@@ -64,6 +64,35 @@ def test_one_that_fails_to_start_shows_the_end_of_its_log(notebook_server: Noteb
     assert notebook_server.ask("GET").json() == []
 
 
+def test_a_list_that_is_read_starts_the_next_one_ahead_and_a_click_uses_it(tmp_path: Path) -> None:
+    server = NotebookServer(tmp_path, STAND_IN)
+    try:
+        assert server.ask("GET").json() == []
+        (ahead,) = eventually(server.tensorboard_pids, timeout_s=5)
+        assert server.sockets() == []
+
+        server.open("logs")
+        server.ask("GET")
+
+        assert server.tensorboard_pids() == [ahead], "the page that was opened comes first"
+    finally:
+        server.stop()
+    eventually(lambda: not is_alive(ahead), timeout_s=5)
+
+
+def test_one_that_was_started_ahead_and_died_is_not_used(tmp_path: Path) -> None:
+    server = NotebookServer(tmp_path, STAND_IN)
+    try:
+        server.ask("GET")
+        (ahead,) = eventually(server.tensorboard_pids, timeout_s=5)
+        os.kill(ahead, signal.SIGKILL)
+        eventually(lambda: not is_alive(ahead), timeout_s=5)
+
+        assert server.page(server.open("logs")).status_code == 299
+    finally:
+        server.stop()
+
+
 def no_new_process(before: list[int]) -> Callable[[], Awaitable[bool]]:
     async def check() -> bool:
         return set(descendants(os.getpid())) <= set(before)
@@ -72,11 +101,9 @@ def no_new_process(before: list[int]) -> Callable[[], Awaitable[bool]]:
 
 
 async def start(python: Path, private_dir: Path) -> FolderPage:
-    return await start_page(
-        TENSORBOARD,
+    return await show(
+        await start_process(TENSORBOARD, python=str(python), private_dir=private_dir),
         (Folder(name="mute", path=Path("mute")),),
-        python=str(python),
-        private_dir=private_dir,
         page_id="mute",
         base_url="/",
         timeout_s=0.2,
