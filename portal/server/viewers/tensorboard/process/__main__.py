@@ -8,6 +8,7 @@ fast data server cannot be used.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import io
 import json
@@ -85,6 +86,7 @@ def read_request() -> Request:
         importlib.import_module("tensorboard.program")
         # Its plugins with what they import.
         importlib.import_module("tensorboard.default").get_plugins()
+        read_assets()
     line = sys.stdin.readline()
     if not line:
         sys.exit(1)
@@ -138,6 +140,12 @@ def serve(request: Request, data_server: DataServer | None) -> None:
 
 
 def open_assets() -> IO[bytes]:
+    """Open TensorBoard's files as one archive."""
+    return io.BytesIO(read_assets())
+
+
+@functools.cache
+def read_assets() -> bytes:
     """Return TensorBoard's files, with a page that names its fonts relative to itself.
 
     TensorBoard names them from the root of the host, which is the hub's.
@@ -151,8 +159,7 @@ def open_assets() -> IO[bytes]:
     ):
         for name in given.namelist():
             written.writestr(name, given.read(name).replace(b"url(/font-", b"url(font-"))
-    changed.seek(0)
-    return changed
+    return changed.getvalue()
 
 
 if __name__ == "__main__":
