@@ -9,7 +9,6 @@ from portal.server.kernel_jobs.request import GpuRequest, check_request
 from portal.settings.kernel_jobs import KernelJobSettings
 from spawner.options.limits import Limits
 from spawner.slurm.catalog import Catalog
-from spawner.slurm.gres import SHARD
 from spawner.slurm.resources import ResourcesPerGpu
 
 _HOURS = (0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 24.0, 48.0, 96.0, 168.0)
@@ -37,8 +36,7 @@ def list_choices(
     one = GpuRequest(n_gpus=1, walltime_s=settings.walltime_s)
     check_request(one, catalog, limits, shape, partition)
     where = partition or None
-    # A shard is asked for in another way than a GPU.
-    kinds = (None, *(name for name in catalog.gpu_types(where) if name != SHARD))
+    kinds = (None, *catalog.gpu_types(where))
     totals = {kind: catalog.largest_node_gpus(partition=where, gpu_type=kind) for kind in kinds}
     most = max(totals.values()) if limits.max_gpus is None else limits.max_gpus
     first = min(settings.hours, settings.max_hours)

@@ -18,6 +18,7 @@ from dsportal.slurm.units import format_walltime, parse_time_left
 from spawner.client.command import PATH, make_error, query, run_command
 from spawner.errors import SlurmError, SlurmUnavailableError
 from spawner.slurm.catalog import SINFO_ARGV, Catalog
+from spawner.slurm.gres import SHARD
 from spawner.slurm.resources import Resources
 
 TIMEOUT_S = 15
@@ -78,6 +79,8 @@ def sbatch_argv(request: JobRequest) -> list[str]:
     """
     resources = request.resources
     counted = f"{request.gpu_type}:{resources.n_gpus}" if request.gpu_type else resources.n_gpus
+    # A shard is a GRES of its own, which --gpus-per-node cannot ask for.
+    option = "--gres" if request.gpu_type == SHARD else "--gpus-per-node"
     argv = [
         "sbatch",
         "--parsable",
@@ -87,16 +90,16 @@ def sbatch_argv(request: JobRequest) -> list[str]:
         "--ntasks=1",
         f"--cpus-per-task={resources.n_cores}",
         f"--mem={resources.memory_mib}M",
-        f"--gpus-per-node={counted}",
+        f"{option}={counted}",
         f"--time={format_walltime(request.walltime_s)}",
         "--no-requeue",
         "--export=ALL",
         f"--chdir={request.folder}",
         f"--output={request.folder / 'job.log'}",
     ]
-    for option in ("partition", "account", "qos"):
-        if name := getattr(request, option):
-            argv.append(f"--{option}={name}")
+    for place in ("partition", "account", "qos"):
+        if name := getattr(request, place):
+            argv.append(f"--{place}={name}")
     return argv
 
 

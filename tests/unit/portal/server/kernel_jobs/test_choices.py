@@ -28,8 +28,8 @@ def test_types_and_numbers_are_those_of_the_partition_within_the_users_limit() -
     free = list_choices(CATALOG, Limits(), SHAPE, "gpu", settings)
     limited = list_choices(CATALOG, Limits(max_gpus=3), SHAPE, "gpu", settings)
 
-    assert free["gpus"] == {"": 4, "a100": 2, "v100": 4}
-    assert limited["gpus"] == {"": 3, "a100": 2, "v100": 3}
+    assert free["gpus"] == {"": 4, "a100": 2, "shard": 8, "v100": 4}
+    assert limited["gpus"] == {"": 3, "a100": 2, "shard": 3, "v100": 3}
 
 
 @pytest.mark.parametrize("max_hours", [0.1, 2, 5 / 3, 30])
