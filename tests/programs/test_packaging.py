@@ -47,6 +47,7 @@ REQUIREMENTS = {
     'notebook<8,>=7.6; extra == "server"',
     'nvidia-ml-py>=12; extra == "server"',
     'packaging>=24; extra == "server"',
+    'papermill>=2.6; extra == "server"',
     'psutil>=5.9; extra == "server"',
     'tensorboard>=2.21; extra == "server"',
     'tomlkit>=0.13; extra == "hub"',
