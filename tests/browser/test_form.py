@@ -167,6 +167,8 @@ def test_with_the_keyboard_alone_a_session_is_chosen_and_started_and_remembered(
     page.keyboard.press("ArrowLeft")
     expect(page.locator("input[name=hours][value='2']")).to_be_checked()
     page.keyboard.press("Tab")
+    expect(page.locator("input[name=opens]:checked")).to_be_focused()
+    page.keyboard.press("Tab")
     expect(page.get_by_role("button", name="Start")).to_be_focused()
     page.keyboard.press("Enter")
 

@@ -72,7 +72,7 @@ def test_a_kernel_gets_a_gpu_by_the_button_and_gives_it_back(page: Page) -> None
     picture(page, "kernel-gpus")
     dialog.get_by_role("button", name="Start the kernel anew").click()
 
-    held = page.get_by_role("button", name="1 GPU, 2")
+    held = page.get_by_role("button", name="1 simulated GPU, 2")
     expect(held).to_be_visible(timeout=TIMEOUT_MS)
     run_cell(page)
     expect(output).to_contain_text("kernel-of-", timeout=TIMEOUT_MS)

@@ -86,7 +86,7 @@ def test_a_kernel_gets_gpus_by_a_cell_and_gives_them_back(session: Session) -> N
     name, n_gpus = session.run(WHERE).split()
     print(f"first answer with a GPU after {time.monotonic() - began_s:.1f} s")
     assert (name[:10], n_gpus) == ("kernel-of-", "1")
-    assert session.gpus["words"].startswith("1 GPU, 2")
+    assert session.gpus["words"].startswith("1 simulated GPU, 2")
 
     assert session.run("held = 1; print(held)") == "1\n"
     ask(session, "POST", f"api/kernels/{session.kernel}/restart")

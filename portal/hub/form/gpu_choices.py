@@ -138,7 +138,7 @@ def _choice(
     startable = catalog.largest_startable_gpus(shape, partition, selected.gpu_type)
     return Choice(
         n_gpus=n_gpus,
-        gpus=format_gpus(n_gpus) if n_gpus else "Notebook, no GPU",
+        gpus=format_gpus(n_gpus) if n_gpus else "No GPU",
         cores=format_cores(resources.n_cores),
         memory=format_memory(resources.memory_mib),
         hours=format_duration(selected.walltime_s or limits.first_walltime_s),

@@ -80,13 +80,16 @@ class KernelJobs:
         self._partition = settings.kernel_jobs.partition or _name("SLURM_JOB_PARTITION")
         self._known: dict[str, _Kernel] = {}
         n_gpus = int(os.environ.get("PORTAL_N_GPUS") or 0)
-        self._of_session = f"{count(n_gpus, 'GPU')} of the session" if n_gpus else "no GPU"
+        self._gpu = "simulated GPU" if os.environ.get("PORTAL_GPUS_SIMULATED") == "1" else "GPU"
+        self._of_session = f"{count(n_gpus, self._gpu)} of the session" if n_gpus else "no GPU"
 
     def describe(self, kernel_id: str) -> dict[str, Any]:
         """Return what a page shows of a kernel: `words`, `reason`, `gpus`, `is_waiting`."""
         known = self._known.get(kernel_id)
         held = known.held if known else None
-        words = held.words if held else self._of_session
+        words = self._of_session
+        if held:
+            words = count(held.n_gpus, f"{held.gpu_type} {self._gpu}".strip())
         if known and held and known.ends_at_s is not None:
             words += f", {format_time_left(known.ends_at_s - time.monotonic())} left"
         asked = known.asked if known else None

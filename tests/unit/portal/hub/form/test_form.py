@@ -380,7 +380,7 @@ def test_a_session_without_a_gpu_is_a_choice_with_a_small_share_of_its_own() -> 
 
     assert page.radios[0]["value"] == "0"
     assert page.checked == ["1"]
-    assert "Notebook, no GPU 2 cores · 8 GB of memory" in page.text
+    assert "No GPU 2 cores · 8 GB of memory" in page.text
 
 
 def test_a_cluster_without_gpus_still_offers_notebooks_and_says_so() -> None:
