@@ -382,8 +382,8 @@ def test_the_interrupt_button_ends_all_points_of_a_sweep(session):
 def test_a_script_whose_name_is_no_utf_8_shows_its_error(session):
     outcome = session.run_case("odd_script")
 
-    assert "caf\xe9" in outcome.cell
     assert "FileNotFoundError" in outcome.value["text"]
+    assert "caf\xe9" in outcome.cell
     assert "FileNotFoundError" in outcome.value["log"]
     # Pages and notebooks hold nothing but UTF-8.
     assert outcome.value["cell"].encode("utf-8")
