@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,11 +15,27 @@ pytest.register_assert_rewrite("tests.support.slurm_contract")
 from spawner.client.slurm import Slurm  # noqa: E402
 from spawner.errors import SlurmError  # noqa: E402
 from spawner.options.traits import SiteTraits  # noqa: E402
-from tests.support.slurm_contract import SlurmContract  # noqa: E402
+from tests.slurm.conftest import jobs_of  # noqa: E402
+from tests.support.eventually import eventually  # noqa: E402
+from tests.support.slurm_contract import NAME_PREFIX, SlurmContract  # noqa: E402
 
 pytestmark = pytest.mark.cluster
 
 SLURM_CONF = Path("/etc/slurm/slurm.conf")
+USER = "grace"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def nothing_left() -> Iterator[None]:
+    """Cancel the jobs that are not over: other tests count this user's."""
+    yield
+
+    def left() -> list[int]:
+        return [job.job_id for job in jobs_of(USER) if job.name.startswith(NAME_PREFIX)]
+
+    for job_id in left():
+        subprocess.run(["scancel", str(job_id)], check=True, timeout=30)
+    eventually(lambda: not left(), timeout_s=60)
 
 
 @pytest.fixture
@@ -29,7 +46,7 @@ def slurm() -> Slurm:
 
 @pytest.fixture
 def user() -> str:
-    return "grace"
+    return USER
 
 
 @pytest.fixture

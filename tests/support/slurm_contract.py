@@ -16,13 +16,14 @@ from spawner.slurm.jobs import JobEnd, JobKey
 from tests.support.eventually import eventually_async
 
 START_TIMEOUT_S = 30
+NAME_PREFIX = "dsportal-contract-"
 
 
 class SlurmContract:
     """Tests that ask for the fixtures `slurm`, `user` and `without_answer`."""
 
     def job(self, command: str, *options: str) -> Job:
-        name = f"dsportal-contract-{secrets.token_hex(6)}"
+        name = f"{NAME_PREFIX}{secrets.token_hex(6)}"
         argv = (
             f"--job-name={name}",
             "--comment=a job of the contract",
