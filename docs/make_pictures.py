@@ -19,7 +19,7 @@ IMAGES_DIR = CHECKOUT / "docs/images"
 # Of each picture of the guides, that of a test.
 PICTURES = {
     "login": "browser/1-login",
-    "options": "browser/form-taken",
+    "options": "browser/3-options",
     "options-dark": "browser/form-dark",
     "options-360": "browser/form-360",
     "progress": "browser/waiting",
