@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -128,6 +129,8 @@ class KernelSlurm:
 
     def __init__(self, path: str = PATH) -> None:
         self._path = path
+        # Jobs that Slurm did not know at the last look.
+        self._absent: set[int] = set()
 
     async def read_catalog(self) -> Catalog:
         """Return the partitions and nodes."""
@@ -168,6 +171,7 @@ class KernelSlurm:
             row = None
         if row is None:
             return await self._accounted(job_id, situation)
+        self._absent.discard(job_id)
         state, node, left, starts_at, reason = parse_state(row[0]), *row[1:]
         if state.phase is Phase.WAITING:
             why = str(explain_waiting(reason, situation, state=state))
@@ -183,16 +187,17 @@ class KernelSlurm:
     ) -> JobStatus:
         nonce = new_nonce()
         argv = ("sacct", *ENDED.options(nonce), f"--jobs={job_id}")
-        uid = None
-        try:
+        word = ""
+        # Without accounting, squeue alone says that a job has ended.
+        with suppress(SlurmError):
             done = await query(argv, timeout_s=TIMEOUT_S, path=self._path)
-        except SlurmError:
-            # Without accounting, a job that squeue has forgotten has ended some minutes ago.
-            pass
-        else:
             _, word, _ = next(ENDED.rows(done.stdout, nonce), ["", "", ""])
-            accounted, uid = parse_state(word), parse_cancelled_by(word)
-            state = accounted if accounted.phase is Phase.OVER else state
+        accounted, uid = parse_state(word), parse_cancelled_by(word)
+        state = accounted if accounted.phase is Phase.OVER else state
+        # A Slurm that has just started may lack a job: once missing is not over.
+        if state.phase is not Phase.OVER and (word or job_id not in self._absent):
+            self._absent.add(job_id)
+            return JobStatus(phase=Phase.UNKNOWN)
         words = str(explain_end(state, cancelled_by_uid=uid, situation=situation))
         return JobStatus(phase=Phase.OVER, words=words)
 

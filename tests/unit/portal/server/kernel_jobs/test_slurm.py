@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
-from portal.server.kernel_jobs.slurm import JobRequest, expected_start, sbatch_argv
+from dsportal.slurm.states import Phase
+from portal.server.kernel_jobs.slurm import JobRequest, KernelSlurm, expected_start, sbatch_argv
 from spawner.slurm.jobs import NAME_PREFIX
 from spawner.slurm.resources import Resources
 
@@ -55,3 +57,26 @@ def test_the_expected_start_of_a_job_that_waits_is_said_if_slurm_knows_it(
     moment: str, words: str
 ) -> None:
     assert expected_start(moment, datetime(2026, 11, 20, 12).timestamp()) == words
+
+
+async def looks(tmp_path: Path, *, squeue: str, sacct: str) -> list[Phase]:
+    """Return what two looks at a job say, with these commands in place of Slurm's."""
+    for name, script in (("squeue", squeue), ("sacct", sacct)):
+        command = tmp_path / name
+        command.write_text(f"#!/bin/sh\n{script}\n")
+        command.chmod(0o755)
+    slurm = KernelSlurm(f"{tmp_path}:{os.environ['PATH']}")
+    return [(await slurm.status(7, n_gpus=1)).phase for _ in range(2)]
+
+
+MISSING = "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1"
+AWAY = "echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1"
+
+
+async def test_a_job_that_slurm_does_not_know_at_one_look_is_not_over(tmp_path: Path) -> None:
+    for sacct in ("exit 1", "true"):
+        assert await looks(tmp_path, squeue=MISSING, sacct=sacct) == [Phase.UNKNOWN, Phase.OVER]
+
+
+async def test_a_slurm_that_does_not_answer_ends_no_job(tmp_path: Path) -> None:
+    assert await looks(tmp_path, squeue=AWAY, sacct="exit 1") == [Phase.UNKNOWN] * 2
