@@ -13,7 +13,7 @@ from pathlib import Path
 from dsportal.diagnosis import Situation, explain_rejection
 from dsportal.diagnosis.messages import JOB
 from dsportal.slurm.errors import PortalError
-from dsportal.slurm.listing import NO_SUCH_JOB, new_nonce
+from dsportal.slurm.listing import NO_SUCH_JOB, PARSABLE_JOB_ID, new_nonce
 from portal.server.base.commands import VARIABLE as COMMANDS
 from portal.server.jobs.errors import JobError, NoSuchJobError
 from portal.server.jobs.jobs import (
@@ -40,8 +40,6 @@ _N_LOOKS = 10
 # scontrol does not quote: a path may hold blanks, and ends before the next KEY=. If there is none,
 # a blank ends the line since Slurm 24.11.
 _STDOUT = re.compile(r"\sStdOut=(/\S.*?)(?= Power=| [A-Za-z]+=| ?$)", re.MULTILINE)
-# ID or ID;CLUSTER.
-_SUBMITTED = re.compile(r"^([0-9]+)(?:;\S*)?$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +165,7 @@ class JobQueue:
         text = await asyncio.to_thread(_read_script, script)
         argv = [*_as_login(), "sbatch", "--parsable", f"--chdir={script.parent}", str(script)]
         done = await run_command(argv, timeout_s=TIMEOUT_S)
-        match = _SUBMITTED.search(done.stdout)
+        match = PARSABLE_JOB_ID.search(done.stdout)
         if done.exit_code != 0 or match is None:
             raise JobError(_why_refused(done.stderr, text))
         self._look([match[1]])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from jupyter_client.connect import port_names
 from jupyter_client.provisioning.factory import KernelProvisionerFactory
 
 from portal.server.patches.kernel_tabs import forget_ports, reconnect_tabs
@@ -43,8 +44,8 @@ class Home:
         kernel.transport, kernel.ip = self.transport, self.address
         kernel.curve_publickey = kernel.curve_secretkey = None
         kernel.kernel_spec.interrupt_mode = self.interrupt_mode
-        for channel in ("shell", "iopub", "stdin", "control", "hb"):
-            setattr(kernel, f"{channel}_port", 0)
+        for name in port_names:
+            setattr(kernel, name, 0)
 
 
 class _Successor:

@@ -21,7 +21,7 @@ from typing import Any
 
 import zmq
 from jupyter_client.asynchronous.client import AsyncKernelClient
-from jupyter_client.connect import KernelConnectionInfo
+from jupyter_client.connect import KernelConnectionInfo, port_names
 from jupyter_client.provisioning.provisioner_base import KernelProvisionerBase
 
 from dsportal.diagnosis import log_tail
@@ -35,7 +35,6 @@ from spawner.errors import SlurmError
 FOLDER = ".local/state/data-scientist-portal/kernels"
 # Tells a kernel that its ports are open to others, so that it starts with encryption or not at all.
 VARIABLE = "PORTAL_KERNEL_JOB"
-_CHANNELS = ("shell", "iopub", "stdin", "control", "hb")
 _START_TIMEOUT_S = 120.0
 _READY_TIMEOUT_S = 60
 _LOOK_S = 0.1
@@ -112,8 +111,8 @@ class SlurmProvisioner(KernelProvisionerBase):
         self._n_started, info = await self._connection()
         kernel = self.parent
         kernel.transport, kernel.ip = "tcp", info["ip"]
-        for channel in _CHANNELS:
-            setattr(kernel, f"{channel}_port", info[f"{channel}_port"])
+        for name in port_names:
+            setattr(kernel, name, info[name])
         kernel.curve_publickey = info["curve_publickey"].encode()
         kernel.curve_secretkey = info["curve_secretkey"].encode()
         # A signal would take the way through Slurm.
@@ -181,7 +180,7 @@ class SlurmProvisioner(KernelProvisionerBase):
             "signature_scheme": self.parent.session.signature_scheme,
             "curve_publickey": public.decode(),
             "curve_secretkey": secret.decode(),
-            **{f"{channel}_port": 0 for channel in _CHANNELS},
+            **dict.fromkeys(port_names, 0),
         }
         path = self.folder / CONNECTION
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:

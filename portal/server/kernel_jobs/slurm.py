@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from pathlib import Path
 from dsportal.amounts import SECONDS_PER_MINUTE, format_time_left
 from dsportal.diagnosis import Situation, explain_end, explain_rejection, explain_waiting
 from dsportal.diagnosis.messages import Subject
-from dsportal.slurm.listing import NO_SUCH_JOB, Sacct, Squeue, new_nonce
+from dsportal.slurm.listing import NO_SUCH_JOB, PARSABLE_JOB_ID, Sacct, Squeue, new_nonce
 from dsportal.slurm.no_answer import is_no_answer
 from dsportal.slurm.states import JobState, Phase, parse_cancelled_by, parse_state
 from dsportal.slurm.units import format_walltime, parse_time_left
@@ -25,7 +24,6 @@ from spawner.slurm.resources import Resources
 TIMEOUT_S = 15
 QUEUED = Squeue("TNLSr")
 ENDED = Sacct(("JobIDRaw", "State", "ExitCode"))
-_SUBMITTED = re.compile(r"^([0-9]+)(?:;\S*)?$", re.MULTILINE)
 KERNEL = Subject(
     noun="job of the kernel",
     cancel="Cancel it",
@@ -148,7 +146,7 @@ class KernelSlurm:
         # Paths and numbers of the portal's own alone: no word needs quotes.
         script = f"#!/bin/sh\nexec {' '.join(request.command)}\n"
         done = await run_command(argv, timeout_s=TIMEOUT_S, path=self._path, stdin=script)
-        job_id = _SUBMITTED.search(done.stdout)
+        job_id = PARSABLE_JOB_ID.search(done.stdout)
         if done.exit_code != 0 or job_id is None:
             if is_no_answer(done.stderr):
                 raise make_error(argv, done.exit_code, done.stderr)

@@ -1,11 +1,14 @@
-"""What squeue and sacct are told to print, and the fields of the lines that they print."""
+"""What squeue, sacct and sbatch are told to print, and the fields of the lines that they print."""
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+# The line of `sbatch --parsable` among others: ID, or ID;CLUSTER.
+PARSABLE_JOB_ID = re.compile(r"^([0-9]+)(?:;\S*)?$", re.MULTILINE)
 # What squeue and scontrol say about a job that slurmctld has forgotten, or that never was.
 NO_SUCH_JOB = "Invalid job id"
 # Linux takes 128 KiB in one argument (MAX_ARG_STRLEN), and an id has up to 10 digits.
