@@ -143,7 +143,7 @@ def test_the_interrupt_button_ends_every_rank_within_5_s(session):
 
     assert outcome.value["alive"] == []
     assert outcome.value["seconds"] < 5
-    assert "all ranks have been ended" in outcome.cell
+    assert "Stopped: the run has ended." in outcome.cell
 
 
 def test_ranks_that_ignore_a_request_to_end_are_killed_within_5_s(session):
@@ -246,7 +246,7 @@ def test_the_interrupt_button_ends_a_job_of_its_own_within_5_s(session):
 
     assert outcome.value["seconds"] < 5
     assert outcome.value["state"] == "stopped"
-    assert "all ranks have been ended" in outcome.cell
+    assert "Stopped: the run has ended." in outcome.cell
 
 
 def test_a_detached_run_is_found_again_with_its_output_and_result(session):

@@ -178,15 +178,19 @@ def task_states(job_id: int) -> dict[int, str] | None:
     return {int(task): state for task, state in rows if task.isdecimal()}
 
 
-def cancel(job_id: int, *, kill: bool = False) -> None:
+def cancel(job_id: int, *, kill: bool = False) -> bool:
     """Cancel a job.
 
     Args:
         job_id: The Slurm job.
         kill: True to kill its processes at once, those of the batch script too.
+
+    Returns:
+        Whether Slurm has taken the order, or no longer knows the job.
     """
     # --full: without it scancel signals the steps, not the batch script.
-    _slurm(["scancel", *(["--full", "--signal=KILL"] if kill else []), str(job_id)])
+    done = _slurm(["scancel", *(["--full", "--signal=KILL"] if kill else []), str(job_id)])
+    return done is not None and (done.returncode == 0 or NO_SUCH_JOB in done.stderr)
 
 
 def step_names(job_id: int | None = None) -> set[str] | None:

@@ -67,6 +67,14 @@ def explain_end(state: str, node: str = "") -> str:
     return str(diagnosis.explain_end(parse_state(state), node=node, situation=_RUN))
 
 
+def explain_going_on(job_id: int) -> str:
+    """Return what to do about a cancelled job of which Slurm does not say that it has ended."""
+    return (
+        f"Slurm does not say yet that job {job_id} has ended. If 'squeue --me' still lists it in a "
+        f"minute, run 'scancel {job_id}' in a terminal."
+    )
+
+
 def explain_rejection(stderr: str) -> str:
     """Return why sbatch refused a run, and the next step; unknown text is quoted.
 

@@ -116,7 +116,8 @@ def _rank_error(
     folder: RunFolder, *, rank: int, n_ranks: int, node: str, how: str, traceback_text: str
 ) -> RankError:
     log_path = folder.log_path(rank)
-    where = f"This was rank {rank} of {n_ranks} on {node}; all ranks have been ended."
+    others = " All ranks have been ended." if n_ranks > 1 else ""
+    where = f"This was rank {rank} of {n_ranks} on {node}.{others}"
     if notebook := folder.read_notebook():
         beside = files_beside(Path(notebook), folder.name)
         where = f"This was {notebook} on {node}, as far as it ran in {beside.executed.name}."

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from dsportal.errors import LaunchError, StepError, hide_frames
 from dsportal.launch import commands
-from dsportal.launch.messages import explain_end, explain_waiting
+from dsportal.launch.messages import explain_end, explain_going_on, explain_waiting
 from dsportal.live_output import LiveOutput
 from dsportal.notebook.failure import explain_failure
 from dsportal.notebook.log_tail import LogTail
@@ -23,6 +23,7 @@ END_WITHIN_S = 4.0
 KILL_WITHIN_S = 1.0
 # A file written on another node may become visible here this much later (NFS).
 FILES_LATE_S = 8.0
+STOPPED = "Stopped: the run has ended.\n"
 
 
 class Run:
@@ -166,10 +167,11 @@ class Run:
         # A second interrupt must not leave ranks behind.
         with without_interrupts():
             commands.cancel(self.job_id)
-            if not self._is_over_within(END_WITHIN_S):
+            is_over = self._is_over_within(END_WITHIN_S)
+            if not is_over:
                 commands.cancel(self.job_id, kill=True)
-                self._is_over_within(KILL_WITHIN_S)
-        self._show("Stopped: all ranks have been ended.\n")
+                is_over = self._is_over_within(KILL_WITHIN_S)
+        self._show(STOPPED if is_over else f"{explain_going_on(self.job_id)}\n")
 
     def _last_state(self) -> str:
         # Slurm reports the final state, such as TIMEOUT, only after it has cleaned up.

@@ -21,7 +21,7 @@ from dsportal.launch.outside import read_image_start
 from dsportal.launch.sbatch import DEFAULT_WALLTIME_S
 from dsportal.launch.session import SessionAllocation, read_session
 from dsportal.live_output import LiveOutput
-from dsportal.notebook.handle import Run
+from dsportal.notebook.handle import STOPPED, Run
 from dsportal.notebook.notebook_job import run_notebook
 from dsportal.notebook.own_job import batch_command, forget, name_place, submit_run
 from dsportal.notebook.progress_bar import draw_end, draw_pace
@@ -223,7 +223,7 @@ def _run_step(folder: RunFolder, plan: Plan, session: SessionAllocation, *, n_sh
             on_pace=partial(draw_pace, bar),
         )
     except BaseException as error:
-        show_text("Stopped: all ranks have been ended.\n")
+        show_text(STOPPED)
         hide_frames(error)
         raise
     draw_end(bar, folder.read_throughput(), end)

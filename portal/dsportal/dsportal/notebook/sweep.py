@@ -127,11 +127,17 @@ def _folder_of(name: str, points: Sequence[Mapping[str, Any]], *, resume: bool) 
 
 
 def _make_point(folder: RunFolder) -> RunFolder:
+    if folder.path.is_symlink():
+        raise LaunchError(
+            f"{folder.path} is a link, and what is in the folder of a point is replaced. Put the "
+            "folder itself there, or start the sweep without resume."
+        )
     folder.path.mkdir(mode=0o700, parents=True, exist_ok=True)
     for each in folder.path.iterdir():
         # What an earlier try saved is what the next one resumes from.
         if each != folder.checkpoints:
-            shutil.rmtree(each) if each.is_dir() else each.unlink()
+            is_folder = each.is_dir() and not each.is_symlink()
+            shutil.rmtree(each) if is_folder else each.unlink()
     return folder
 
 

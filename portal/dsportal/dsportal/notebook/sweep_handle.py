@@ -10,6 +10,7 @@ from typing import Any
 
 from dsportal.errors import LaunchError, hide_frames
 from dsportal.launch import commands
+from dsportal.launch.messages import explain_going_on
 from dsportal.notebook.handle import FILES_LATE_S, Run
 from dsportal.notebook.runs import show
 from dsportal.notebook.sweep_table import Goal, Point, SweepTable
@@ -113,8 +114,9 @@ class Sweep:
         """Cancel the points that run or wait; those that are done stay."""
         if self.job_id is not None:
             with without_interrupts():
-                commands.cancel(self.job_id)
-            show("Stopped. sweep(..., resume=True) continues with the points that are not done.\n")
+                is_stopped = commands.cancel(self.job_id)
+            text = "Stopped." if is_stopped else explain_going_on(self.job_id)
+            show(f"{text} sweep(..., resume=True) continues with the points that are not done.\n")
 
     def tensorboard(self) -> None:
         """Show the curves of all points in one TensorBoard, if the function has a `log_dir`."""

@@ -1,0 +1,37 @@
+"""What is said of a run that is stopped; how it ends is in tests/programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dsportal.launch import commands
+from dsportal.launch.commands import JobState
+from dsportal.notebook import handle
+from dsportal.notebook.handle import Run
+from dsportal.task.folder import RunFolder
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        ("CANCELLED", "Stopped: the run has ended."),
+        ("COMPLETING", "does not say yet that job 7 has ended"),
+        # Of a Slurm that does not answer.
+        ("UNKNOWN", "run 'scancel 7' in a terminal."),
+    ],
+)
+def test_a_run_is_called_stopped_only_if_its_job_is_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str, said: str
+) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr(handle, "END_WITHIN_S", 0.02)
+    monkeypatch.setattr(handle, "KILL_WITHIN_S", 0.02)
+    monkeypatch.setattr(commands, "cancel", lambda *_, **__: state != "UNKNOWN")
+    monkeypatch.setattr(commands, "job_state", lambda _: JobState(state=state))
+
+    Run(RunFolder(tmp_path), 7, shown.append).stop()
+
+    assert said in "".join(shown)
+    assert ("Stopped" in "".join(shown)) == (state == "CANCELLED")
