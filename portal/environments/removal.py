@@ -52,7 +52,7 @@ def _left_in(folder: Path) -> Iterable[Path]:
 def _is_deleted(path: Path) -> bool:
     # On NFS a file that a kernel has open keeps its folder, until that kernel ends.
     with contextlib.suppress(OSError):
-        if path.is_dir():
+        if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
         else:
             path.unlink(missing_ok=True)

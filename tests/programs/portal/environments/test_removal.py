@@ -76,6 +76,19 @@ def test_a_folder_that_a_kernel_keeps_is_named(
     assert not folder.exists()
 
 
+def test_of_a_folder_that_is_a_link_the_link_goes_and_the_files_stay(
+    home: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    elsewhere = folder.rename(home / "elsewhere")
+    folder.symlink_to(elsewhere)
+
+    assert environments("remove", "mine", "--yes") == 0
+
+    assert "Shut the kernel down" not in capsys.readouterr().out
+    assert list(folder.parent.iterdir()) == []
+    assert (elsewhere / "bin/python").exists()
+
+
 def test_an_entry_that_cannot_be_removed_keeps_its_files(
     home: Path,
     folder: Path,
