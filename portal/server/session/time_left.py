@@ -59,15 +59,17 @@ class SessionClock:
 
     Args:
         hub: Asked if its last answer is too old.
-        now: Returns the Unix time.
+        now: Monotonic clock in seconds: that of the node may be set meanwhile.
     """
 
     def __init__(
-        self, hub: Hub, environment: Mapping[str, str], *, now: Callable[[], float] = time.time
+        self, hub: Hub, environment: Mapping[str, str], *, now: Callable[[], float] = time.monotonic
     ) -> None:
         self._hub = hub
         self._now = now
-        self._ends_s = find_end(environment, now())
+        unix_s = time.time()
+        ends_at = find_end(environment, unix_s)
+        self._ends_s = None if ends_at is None else now() + ends_at - unix_s
         self._warnings_s = read_settings(environment).clock.warnings_s
         self._extension = {"step_s": 0, "n_left": 0}
         self._n_signals = 0

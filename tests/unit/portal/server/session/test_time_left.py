@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import runpy
+import time
 from typing import Any
 
 import pytest
 
 from portal.server.base.hub_api import HubError
+from portal.server.session import time_left
 from portal.server.session.time_left import (
     ANSWER_AGE_S,
     NEAR_ANSWER_AGE_S,
@@ -58,6 +61,24 @@ class FakeHub:
 )
 def test_the_job_itself_knows_its_end(environment: dict[str, str], end_s: float | None) -> None:
     assert find_end(environment, 2000) == end_s
+
+
+@pytest.mark.parametrize("jump_s", [-7200, 7200])
+async def test_a_clock_of_the_node_that_is_set_changes_no_time_left(
+    monkeypatch: pytest.MonkeyPatch, jump_s: int
+) -> None:
+    hub, unix_s = FakeHub(), [time.time()]
+    hub.is_away = True
+    monkeypatch.setattr(time, "time", lambda: unix_s[0])
+    # Again, for a module keeps the clock that it was loaded with.
+    fresh = runpy.run_path(time_left.__file__, run_name="fresh")
+    clock = fresh["SessionClock"](hub, {"PORTAL_WALLTIME_S": "36000"})
+
+    unix_s[0] += jump_s
+
+    left_s = (await clock.read()).left_s
+    assert left_s is not None
+    assert 36000 - 60 < left_s <= 36000
 
 
 async def test_the_hubs_word_counts_and_follows_changes() -> None:
