@@ -102,6 +102,18 @@ def test_as_many_cookies_as_the_hub_takes_pass(proxy: Proxy) -> None:
     assert requests.get(proxy.url, headers=headers, timeout=30).status_code == 503
 
 
+def test_while_the_hub_is_away_people_and_programs_read_a_sentence(proxy: Proxy) -> None:
+    sentence = "The portal does not answer at the moment. Open notebooks and jobs continue."
+
+    page = requests.get(f"{proxy.url}/hub/home", headers={"Accept": "text/html"}, timeout=30)
+    program = requests.get(f"{proxy.url}/hub/api/users/ada", timeout=30)
+
+    assert (page.status_code, program.status_code) == (503, 503)
+    assert page.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert f"<p>{sentence}" in page.text
+    assert program.json()["message"].startswith(sentence)
+
+
 async def test_the_hub_takes_a_new_token_of_the_proxy_from_its_file(proxy: Proxy) -> None:
     hub = proxy.client()
     await hub.add_route("/old/", "http://127.0.0.1:2", {})

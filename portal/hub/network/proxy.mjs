@@ -1,10 +1,11 @@
-// The proxy that users reach: configurable-http-proxy, and three things that it does not do.
+// The proxy that users reach: configurable-http-proxy, and four things that it does not do.
 //
 // * A hub finds out that this proxy is a new one, without routes: GET /api/start.
 // * A route may carry the certificate of the session that it leads to ("certificate", PEM, another
 //   one for each start of a server). Then only the holder of its key gets a byte of a request.
 // * An answer whose server is gone before its end, such as a download in a session that ends, is cut
 //   off. http-proxy-3 1.23 leaves the browser waiting for the rest.
+// * While the hub is away, which makes all other pages, there is a sentence for people and programs.
 //
 // Its options are those of configurable-http-proxy of the same name.
 
@@ -34,6 +35,12 @@ const FIRST_BYTE_TIMEOUT_MS = 30_000;
 const MOST_OF_SESSIONS = 8192;
 const LISTEN_AGAIN_MS = 1_000;
 const TLS_HANDSHAKE = 0x16;
+const AWAY =
+  "The portal does not answer at the moment. Open notebooks and jobs continue. Try again in a " +
+  "minute. If that does not help, tell the administrators.";
+const AWAY_PAGE =
+  '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" ' +
+  `content="width=device-width"><title>Not available now</title><h1>Not available now</h1><p>${AWAY}`;
 const FOR_SESSIONS = /^(api(\/.*)?|metrics|health)$/; // below the hub's prefix
 
 const { values: options } = parseArgs({
@@ -59,6 +66,18 @@ class SessionProxy extends ConfigurableProxy {
         if (!answer.complete) res.destroy();
       });
     });
+  }
+
+  _handleProxyErrorDefault(code, kind, req, res) {
+    if (res.headersSent || !res.writeHead) {
+      return super._handleProxyErrorDefault(code, kind, req, res);
+    }
+    const isPage = String(req.headers.accept).includes("text/html");
+    res.writeHead(code, {
+      "Content-Type": isPage ? "text/html; charset=utf-8" : "application/json",
+      "Content-Security-Policy": "default-src 'none'; frame-ancestors 'self'",
+    });
+    res.end(isPage ? AWAY_PAGE : JSON.stringify({ message: AWAY }));
   }
 
   handleApiRequest(req, res) {
