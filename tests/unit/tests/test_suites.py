@@ -53,6 +53,17 @@ def test_a_workflow_runs_actions_of_one_commit_each(path: Path) -> None:
     assert [one for one in used if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", one)] == []
 
 
+def test_workflows_run_in_the_image_of_one_digest_that_the_container_begins_with() -> None:
+    text = (CHECKOUT / "Containerfile").read_text()
+    (base,) = re.findall(r"^FROM docker\.io/library/(\S+)$", text, re.MULTILINE)
+    jobs = [job for path in WORKFLOWS for job in read(path)["jobs"].values()]
+    used = [job["container"] for job in jobs if "container" in job]
+
+    assert re.fullmatch(r"debian:12@sha256:[0-9a-f]{64}", base)
+    assert used
+    assert {one if isinstance(one, str) else one["image"] for one in used} == {base}
+
+
 def test_the_hooks_of_pre_commit_run_suites_that_exist() -> None:
     hooks = read(CHECKOUT / ".pre-commit-config.yaml")["repos"][0]["hooks"]
 
