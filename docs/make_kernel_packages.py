@@ -22,7 +22,8 @@ PLAN = Plan(flavour=Flavour.GPU)
 KERNELS = {"Python 3": "server", "TensorFlow": "tensorflow", "PyTorch": "pytorch"}
 FRAMEWORKS = (
     *("tensorflow", "torch", "keras", "tensorboard"),
-    *("torchvision", "transformers", "tokenizers", "accelerate", "peft", "onnx", "onnxruntime"),
+    *("torchvision", "transformers", "tokenizers", "accelerate", "peft", "datasets"),
+    *("lightning", "dask", "onnx", "onnxruntime"),
 )
 BEGIN = "<!-- Made by docs/make_kernel_packages.py; do not edit this table by hand. -->\n"
 

@@ -71,7 +71,8 @@ print(total if round(LinearRegression().fit([[0], [1]], [0, 2]).coef_[0]) == 2 e
 """
 # Nothing is downloaded: the network is made from a configuration, the tokenizer from its text.
 TRANSFORMER = """
-import torch, torchvision, accelerate, peft
+import torch, torchvision, accelerate, datasets, lightning, peft
+import bokeh, dask.dataframe, dask_jobqueue
 from tokenizers import models, pre_tokenizers, Tokenizer, trainers
 from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
 raw = Tokenizer(models.WordLevel(unk_token="[UNK]"))
