@@ -152,7 +152,7 @@ def _why(arguments: argparse.Namespace) -> None:
 def _stop(arguments: argparse.Namespace) -> None:
     session = _session(arguments)
     session.stop()
-    _answer(arguments, {"name": session.name, "state": "stops"}, "Your session stops.")
+    _answer(arguments, {"name": session.name, "state": "stopped"}, "Your session has stopped.")
 
 
 def _open(arguments: argparse.Namespace) -> None:

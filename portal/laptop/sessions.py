@@ -18,6 +18,9 @@ _LOST_AFTER_S = 30.0
 _WHY_QUIET_S = 4.0
 _N_TRIES = 24
 _PAUSE_S = 5.0
+# A session that is told to stop has a minute for what it saves.
+_N_LOOKS = 120
+_LOOK_AGAIN_S = 1.0
 
 
 class Session:
@@ -31,12 +34,14 @@ class Session:
         self.portal = portal
         self.name = portal.host.session
         me = portal.me()
-        self.known: dict[str, Any] | None = me.get("servers", {}).get(self.name)
+        self.known = self._of(me)
         server = f"servers/{quote(self.name, safe='')}" if self.name else "server"
         self._path = f"hub/api/users/{quote(me['name'], safe='')}/{server}"
 
     def start(self, options: Mapping[str, object]) -> None:
         """Ask for a start with `options` of the form, by their keys; one that waits, waits on."""
+        # The hub refuses a start meanwhile, such as after a stop on its page.
+        self._wait_while(lambda known: (known or {}).get("pending") == "stop")
         # "user_options" names them, so that none of them is an option of JupyterHub's own.
         self.portal.ask(
             "POST", self._path, {"user_options": dict(options)}, timeout_s=_START_TIMEOUT_S
@@ -76,9 +81,11 @@ class Session:
         return latest
 
     def stop(self) -> None:
-        """End it, or take it out of the queue."""
+        """End it, or take it out of the queue, and wait until that is done."""
         self._require()
         self.portal.ask("DELETE", self._path, timeout_s=_START_TIMEOUT_S)
+        self.known = self._of(self.portal.me())
+        self._wait_while(lambda known: known is not None)
 
     def address(self) -> str:
         """Return the address of one that runs."""
@@ -86,6 +93,18 @@ class Session:
         if not known.get("ready"):
             raise LaptopError("Your session does not run yet. Ask: dsportal-ssh.pyz why")
         return self._address(known)
+
+    def _wait_while(self, is_so: Callable[[dict[str, Any] | None], bool]) -> None:
+        for _ in range(_N_LOOKS):
+            if not is_so(self.known):
+                return
+            time.sleep(_LOOK_AGAIN_S)
+            self.known = self._of(self.portal.me())
+        raise LaptopError("Your session is still stopping. Try again in a minute.")
+
+    def _of(self, me: Mapping[str, Any]) -> dict[str, Any] | None:
+        known: dict[str, Any] | None = me.get("servers", {}).get(self.name)
+        return known
 
     def _require(self) -> dict[str, Any]:
         if self.known is None:

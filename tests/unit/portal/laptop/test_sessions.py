@@ -6,6 +6,7 @@ import asyncio
 import json
 import webbrowser
 from collections.abc import AsyncIterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,17 @@ class Hub:
         self.streams: list[list[dict[str, Any]]] = []
         self.asked: list[tuple[str, str, str]] = []
 
+    def look(self) -> dict[str, Any]:
+        """Return the sessions; one that stops is gone with the second look after this one."""
+        shown = deepcopy(self.servers)
+        for name, one in shown.items():
+            if one["pending"] == "stop":
+                self.servers[name]["pending"] = "stops soon"
+            elif one["pending"] == "stops soon":
+                one["pending"] = "stop"
+                del self.servers[name]
+        return shown
+
     async def run(self, *argv: str) -> int:
         return await asyncio.to_thread(main, argv)
 
@@ -52,7 +64,7 @@ class Api(tornado.web.RequestHandler):
 
     async def get(self, path: str) -> None:
         if path == "user":
-            self.finish({"name": "ada", "servers": self.hub.servers})
+            self.finish({"name": "ada", "servers": self.hub.look()})
             return
         stream = self.hub.streams.pop(0)
         for event in stream:
@@ -63,7 +75,7 @@ class Api(tornado.web.RequestHandler):
 
     def post(self, path: str) -> None:
         self.hub.asked.append(("POST", path, self.request.body.decode()))
-        if self.hub.refusal:
+        if self.hub.refusal or self.hub.servers:
             self.set_status(400)
             self.finish({"message": self.hub.refusal})
         else:
@@ -71,13 +83,16 @@ class Api(tornado.web.RequestHandler):
 
     def delete(self, path: str) -> None:
         self.hub.asked.append(("DELETE", path, ""))
-        self.set_status(204)
+        name = path.partition("servers/")[2]
+        self.hub.servers[name]["pending"] = "stop"
+        self.set_status(202)
 
 
 @pytest.fixture
 async def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Hub]:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr(sessions, "_PAUSE_S", 0)
+    monkeypatch.setattr(sessions, "_LOOK_AGAIN_S", 0)
     monkeypatch.setattr(sessions, "_WHY_QUIET_S", 0.3)
     hub = Hub()
     (listening,) = bind_sockets(0, "127.0.0.1")
@@ -204,7 +219,7 @@ async def test_why_says_the_latest_that_the_hub_knows(
     assert capsys.readouterr().out == f"{words.format(url=ada.url)}\n"
 
 
-async def test_sessions_are_listed_and_a_named_one_is_stopped(
+async def test_sessions_are_listed_and_a_named_one_is_opened_and_stopped(
     ada: Hub, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ada.servers = {
@@ -219,13 +234,35 @@ async def test_sessions_are_listed_and_a_named_one_is_stopped(
 
     assert await ada.run("list", "--json") == 0
     listed = json.loads(capsys.readouterr().out)
-    assert await ada.run("stop", "--session", "a b") == 0
     assert await ada.run("open", "--print", "--session", "a b") == 0
+    assert await ada.run("stop", "--session", "a b") == 0
 
     assert [(one["name"], one["state"]) for one in listed] == [("", "waits"), ("a b", "runs")]
     assert listed[1]["options"] == {"gpus": 2}
     assert ada.asked == [("DELETE", "users/ada/servers/a b", "")]
-    assert capsys.readouterr().out == f"Your session stops.\n{ada.url}/user/ada/a%20b/\n"
+    assert list(ada.servers) == [""], "it is gone"
+    assert capsys.readouterr().out == f"{ada.url}/user/ada/a%20b/\nYour session has stopped.\n"
+
+
+async def test_a_start_waits_for_the_session_that_is_stopping(ada: Hub) -> None:
+    ada.servers = {"": {"pending": "stop", "ready": False, "url": "/hub2/user/ada/"}}
+    ada.streams = [[READY]]
+
+    assert await ada.run("start") == 0
+
+    assert [method for method, _, _ in ada.asked] == ["POST"]
+
+
+@pytest.mark.parametrize("verb", ["start", "stop"])
+async def test_a_session_that_does_not_end_is_said_to_be_stopping_still(
+    ada: Hub, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    ada.servers = {"": {"pending": "stop", "ready": False, "url": "/hub2/user/ada/"}}
+    monkeypatch.setattr(Hub, "look", lambda hub: hub.servers)
+
+    assert await ada.run(verb) == 1
+
+    assert "still stopping" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("verb", ["stop", "open"])
