@@ -27,7 +27,7 @@ START_TIMEOUT_S = 120
 
 SINFO_LINE = (
     "jupyter|jupyter*|up|1-00:00:00|UNLIMITED|{name}|10.77.0.1|{state}|"
-    "{cores_used}/0/0/40|384000|{memory_used}|gpu:v100:4|gpu:v100:{used}(IDX:N/A)|\n"
+    "{cores_used}/0/0/40|384000|{memory_used}|gpu:v100:{gpus}|gpu:v100:{used}(IDX:N/A)|\n"
 )
 
 SETTINGS = """
@@ -156,10 +156,15 @@ class PrivateHub:
         )
 
 
-def node_line(name: str, *, n_used: int = 0, state: str = "idle") -> str:
-    """Return sinfo's line for a node with four GPUs."""
+def node_line(name: str, *, n_gpus: int = 4, n_used: int = 0, state: str = "idle") -> str:
+    """Return sinfo's line for a node."""
     return SINFO_LINE.format(
-        name=name, state=state, used=n_used, cores_used=8 * n_used, memory_used=49152 * n_used
+        name=name,
+        state=state,
+        gpus=n_gpus,
+        used=n_used,
+        cores_used=8 * n_used,
+        memory_used=49152 * n_used,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -64,6 +65,24 @@ def test_no_page_is_wider_than_a_phone(page: Page, path: str) -> None:
 
 def width_of(page: Page) -> int:
     return int(page.locator("html").evaluate("element => element.scrollWidth"))
+
+
+@pytest.mark.parametrize("width", [1280, 768])
+@pytest.mark.parametrize("n_gpus", [3, 4, 5, 8])
+def test_no_choice_of_the_form_stands_alone_in_its_row(
+    page: Page, hub: PrivateHub, n_gpus: int, width: int
+) -> None:
+    hub.set_cluster(sinfo=node_line("node01", n_gpus=n_gpus))
+    page.set_viewport_size({"width": width, "height": 860})
+    page.goto("/hub/spawn/ada")
+
+    tops = page.locator(".portal-choice").evaluate_all(
+        "cards => cards.map(card => card.getBoundingClientRect().top)"
+    )
+
+    assert len(tops) == n_gpus + 1, "that without a GPU is the first"
+    assert min(Counter(tops).values()) > 1
+    assert width_of(page) <= width
 
 
 def test_no_page_of_a_start_is_wider_than_a_phone(page: Page, hub: PrivateHub) -> None:

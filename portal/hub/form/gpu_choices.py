@@ -20,6 +20,8 @@ ShapeFor = Callable[[int, "str | None"], ResourcesPerGpu]
 # Up to here every number of GPUs has a button; above, even ones, and from 16 on every eighth.
 _MOST_SINGLE = 8
 _MOST_EVEN = 16
+# Cards side by side on a wide page.
+_MOST_COLUMNS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +62,12 @@ class GpuChoices:
     chosen: int
     count: GpuCount
     partitions: tuple[str, ...]
+
+    @property
+    def n_columns(self) -> int:
+        """Cards side by side on a wide page, so that no row has one card alone."""
+        n_rows = -(-len(self.choices) // _MOST_COLUMNS)
+        return -(-len(self.choices) // n_rows)
 
 
 def make_gpu_choices(
