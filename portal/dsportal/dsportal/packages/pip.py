@@ -61,7 +61,7 @@ def explain(log: str) -> str:
     return (
         f"This kernel comes with {', '.join(found)}, which your packages cannot replace. Choose "
         "versions of your packages that work with that, or install them in an environment of your "
-        "own: dsportal environments new --help"
+        "own: 'New Environment' in the launcher, or dsportal environments new --help"
     )
 
 

@@ -39,7 +39,7 @@ def test_a_package_that_needs_another_version_of_a_shipped_one_is_refused_in_wor
 
     assert done.returncode != 0
     assert f"This kernel comes with pytest {pytest.__version__}, which" in done.stderr
-    assert "dsportal environments new" in done.stderr
+    assert "'New Environment' in the launcher" in done.stderr
 
 
 def test_a_package_that_no_index_has_is_not_blamed_on_the_kernel(
