@@ -18,7 +18,7 @@ from portal.server.base.feature import make_shared
 from portal.server.base.inherited_environment import prepare_inherited
 from portal.server.base.lingering_threads import end_despite_threads
 from portal.server.base.local_socket import LocalSocket
-from portal.server.base.page import FOLDERS
+from portal.server.base.page import FOLDERS, guides_url
 from portal.server.base.unknown_route import ROUTE as UNKNOWN_ROUTE
 from portal.server.features import load_features
 from portal.server.patches.contents_manager import change_contents
@@ -51,6 +51,7 @@ class PortalServer(ExtensionApp):
         self.features = load_features(self.shared)
         page_data = self.serverapp.web_app.settings.setdefault("page_config_data", {})
         page_data["portalName"] = self.shared.settings.site.name
+        page_data["portalGuides"] = guides_url()
         for feature in self.features:
             self.handlers.extend(feature.routes)
             page_data.update(feature.page_data)

@@ -167,7 +167,7 @@ def test_2_notebook_shows_the_same(context: BrowserContext) -> None:
 @pytest.mark.usefixtures("session")
 def test_3_extending_moves_the_clock_and_the_limit_of_the_job(page: Page) -> None:
     page.keyboard.press("Control+Shift+C")
-    page.locator(".lm-CommandPalette").get_by_text("Extend Session …").click()
+    page.locator(".lm-CommandPalette").get_by_text("Extend Session…").click()
     picture(page, "clock-3-extend")
 
     page.get_by_role("button", name="Extend by 2 hours").click()

@@ -42,7 +42,7 @@ def page(context: BrowserContext, server: NotebookServer) -> Iterator[Page]:
     page.goto(f"{server.host}/user/ada/lab/workspaces/jobs?reset")
     item = page.locator(".jp-DirListing-item", has_text="train.ipynb")
     item.click(button="right", timeout=TIMEOUT_MS)
-    page.get_by_role("menuitem", name="Run as a Job …").click()
+    page.get_by_role("menuitem", name="Run as a Job…").click()
     yield page
     page.close()
 

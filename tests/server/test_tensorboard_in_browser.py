@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Iterator
@@ -31,7 +32,9 @@ def server(
 ) -> Iterator[NotebookServer]:
     """JupyterLab and Notebook with the extension of this checkout."""
     folder = tmp_path_factory.mktemp("pages")
-    server = start_jupyterlab(folder, tensorboard_python)
+    # As a hub of the portal's tells it, which has the guide.
+    environ = {"PORTAL_SETTINGS": json.dumps({"extensions": {}})}
+    server = start_jupyterlab(folder, tensorboard_python, environ)
     for name in ("logs", "runs/first", "runs/second"):
         write_run(tensorboard_python, server.root / name)
     shutil.rmtree(server.root / "broken")
@@ -204,6 +207,9 @@ def test_the_new_menu_of_notebook_has_everything(context: BrowserContext, notebo
 
 def test_the_launcher_of_jupyterlab_asks_for_the_folder(context: BrowserContext, lab: Page) -> None:
     lab.locator(".jp-LauncherCard").filter(has_text="TensorBoard").click()
+    guide = lab.locator(".jp-Dialog").get_by_role("link", name="See the guide")
+    expect(guide).to_have_attribute("href", "/hub/help/tensorboard")
+    picture(lab, "lab-folder")
 
     expect_curves(choose_logs(context, lab))
 

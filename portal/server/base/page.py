@@ -9,6 +9,7 @@ from pathlib import Path
 from jupyter_server.base.handlers import JupyterHandler
 
 from portal.server.base.authorization import RouteArguments, for_the_user
+from spawner.session_settings import EXTENSIONS, told_tables
 
 # Of all features; their names do not clash, and all are served below static/portal.
 FOLDERS = sorted(Path(__file__).parents[1].glob("*/pages"))
@@ -29,14 +30,25 @@ class Page(RouteArguments, JupyterHandler):
         """Render it."""
         # Reading the token sets its cookie, which the page's script sends back.
         _ = self.xsrf_token
-        page = self.file.read_text(encoding="utf-8")
         self.set_header("Content-Type", "text/html; charset=utf-8")
-        is_simulated = os.environ.get("PORTAL_GPUS_SIMULATED") == "1"
-        page = page.replace("{gpus}", "simulated GPUs" if is_simulated else "GPUs")
-        page = page.replace("{guides_url}", html.escape(_guides_url()))
-        self.finish(page.replace("{base_url}", html.escape(self.base_url)))
+        self.finish(filled(self.file.read_text(encoding="utf-8"), self.base_url))
 
 
-def _guides_url() -> str:
+def filled(page: str, base_url: str) -> str:
+    """Return a page with what it names in braces; without a guide also without lines about it."""
+    guides = guides_url()
+    if not guides:
+        page = "".join(line for line in page.splitlines(True) if "{guides_url}" not in line)
+    is_simulated = os.environ.get("PORTAL_GPUS_SIMULATED") == "1"
+    page = page.replace("{gpus}", "simulated GPUs" if is_simulated else "GPUs")
+    page = page.replace("{guides_url}", html.escape(guides))
+    return page.replace("{base_url}", html.escape(base_url))
+
+
+def guides_url() -> str:
+    """Return where the hub shows the guide; empty for a hub of a site's own, which does not."""
+    # Only the portal's own hub tells which extensions run.
+    if EXTENSIONS not in told_tables(os.environ):
+        return ""
     host = os.environ.get("JUPYTERHUB_HOST", "")
     return f"{host}{os.environ.get('JUPYTERHUB_BASE_URL', '/')}hub/help/"

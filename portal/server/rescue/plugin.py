@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from portal.server.base.feature import Feature, Plugin, Shared
+from portal.server.base.page import guides_url
 
 
 def offer_rescue(settings: MutableMapping[str, Any]) -> None:
@@ -23,7 +24,7 @@ def offer_rescue(settings: MutableMapping[str, Any]) -> None:
         return
     hub_url = home.removesuffix("home")
     variables["rescue_url"] = f"{hub_url}spawn?rescue=1"
-    variables["guides_url"] = f"{hub_url}help/"
+    variables["guides_url"] = guides_url()
     # Before Jupyter's own folders, in which no template has this name.
     settings["jinja2_env"].loader.searchpath.insert(0, str(Path(__file__).with_name("pages")))
 

@@ -1,21 +1,33 @@
+import { Dialog } from '@jupyterlab/apputils';
+import { PageConfig } from '@jupyterlab/coreutils';
 import { Widget } from '@lumino/widgets';
-
-import { hubUrl } from './hub';
 
 /** The place in the guide, page and anchor, of each dialog and panel. */
 const PLACES = {
   environment: 'environments#make-an-environment-of-your-own',
   image: 'environments#use-other-environments',
+  kernelGpus: 'gpus-for-a-kernel',
   keys: 's3',
   missingKernel: 'environments#open-a-notebook-whose-kernel-is-missing',
+  mlflow: 'mlflow',
+  notebookJobs: 'notebook-jobs',
   sessionEnd: 'time-limits',
   sessionGone: 'troubleshooting',
-  templates: 'templates'
+  templates: 'templates',
+  tensorboards: 'tensorboard'
 };
 
-/** Put a link to the guide below the content of a dialog or panel, if there is a hub. */
-export function withGuide<T extends Widget>(widget: T, topic: keyof typeof PLACES): T {
-  const url = hubUrl(`help/${PLACES[topic]}`);
+type Topic = keyof typeof PLACES;
+
+/** The address of the guide, or of a page of it, or null where the hub has none. */
+export function guideUrl(page = ''): string | null {
+  const url = PageConfig.getOption('portalGuides');
+  return url ? url + page : null;
+}
+
+/** Put a link to the guide below the content of a dialog or panel, if there is a guide. */
+export function withGuide<T extends Widget>(widget: T, topic: Topic): T {
+  const url = guideUrl(PLACES[topic]);
   if (url !== null) {
     const link = document.createElement('a');
     Object.assign(link, { href: url, target: '_blank', rel: 'noopener' });
@@ -30,8 +42,19 @@ export function withGuide<T extends Widget>(widget: T, topic: keyof typeof PLACE
 }
 
 /** The text of a dialog, with a link to the guide. */
-export function textWithGuide(text: string, topic: keyof typeof PLACES): Widget {
+export function textWithGuide(text: string, topic: Topic): Widget {
   const body = new Widget();
   body.node.textContent = text;
   return withGuide(body, topic);
+}
+
+/** For dialogs whose content JupyterLab makes. */
+export class GuideRenderer extends Dialog.Renderer {
+  constructor(private readonly topic: Topic) {
+    super();
+  }
+
+  createBody(value: Dialog.Body<unknown>): Widget {
+    return withGuide(super.createBody(value), this.topic);
+  }
 }

@@ -47,13 +47,13 @@ export const environmentsPlugin: JupyterFrontEndPlugin<IEnvironmentMaker> = {
       kernelName => void commands.execute('notebook:create-new', { kernelName })
     );
     commands.addCommand(NEW_ENVIRONMENT, {
-      label: 'New Environment …',
+      label: 'New Environment…',
       caption: 'Make a kernel with packages of your choice',
       icon: environmentIcon,
       execute: () => makeEnvironment(tasks, specs, {}, true)
     });
     commands.addCommand(ADD_IMAGE, {
-      label: 'Add an Image …',
+      label: 'Add an Image…',
       caption: 'Make a kernel of a container image',
       icon: environmentIcon,
       execute: () => addImage(tasks)

@@ -89,7 +89,7 @@ export class EnvironmentsPanel extends Widget {
       cell.append(this.action('Update', one, () => this.run({ action: 'update', name: one.id })));
     }
     if (one.is_locked && one.is_deleted) {
-      cell.append(this.action('Share …', one, () => this.share(one)));
+      cell.append(this.action('Share…', one, () => this.share(one)));
     }
     if (!one.is_gone) {
       cell.append(this.action('Export', one, () => this.exportPackages(one)));

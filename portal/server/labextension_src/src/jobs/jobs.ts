@@ -63,7 +63,7 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
       execute: () => show(null)
     });
     commands.addCommand(SUBMIT_JOB, {
-      label: 'Submit as Slurm Job …',
+      label: 'Submit as Slurm Job…',
       caption: 'Show what the script requests, then submit it',
       icon: jobsIcon,
       isVisible: () => script() !== null,

@@ -14,6 +14,7 @@ import { Widget } from '@lumino/widgets';
 
 import { askPortal, fetchPortal } from '../base/api';
 import { Form, IField, Values } from '../base/form';
+import { withGuide } from '../base/guide';
 
 const INTERVAL_MS = 5_000;
 
@@ -127,7 +128,7 @@ class GpuButton extends Widget {
     const back = Dialog.warnButton({ label: 'Give the GPUs back', actions: ['back'] });
     const { button, value } = await showDialog({
       title: `This kernel has ${this.state.words}`,
-      body: makeForm(choices, this.state, reason),
+      body: withGuide(makeForm(choices, this.state, reason), 'kernelGpus'),
       buttons: [
         Dialog.cancelButton(),
         ...(this.state.gpus ? [back] : []),

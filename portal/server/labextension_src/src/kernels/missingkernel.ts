@@ -97,7 +97,7 @@ class Kernels extends Widget {
       list.map(({ name, display_name }) => [name, display_name] as const);
     add('These fit', named(fits));
     add(fits.length > 0 ? 'Others' : 'None fits. Available kernels', named(others));
-    add('Or', [[MAKE, 'Make an environment for it …']]);
+    add('Or', [[MAKE, 'Make an environment for it…']]);
     group.querySelector('input')!.checked = true;
     this.node.append(text, group);
     withGuide(this, 'missingKernel');

@@ -2,6 +2,7 @@ import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application'
 import { ICommandPalette } from '@jupyterlab/apputils';
 import { ToolbarButton } from '@jupyterlab/ui-components';
 
+import { guideUrl } from '../base/guide';
 import { hubUrl } from '../base/hub';
 import { PALETTE_CATEGORY } from './palette';
 
@@ -19,7 +20,8 @@ export const controlPanelPlugin: JupyterFrontEndPlugin<void> = {
   optional: [ICommandPalette],
   activate: (app: JupyterFrontEnd, palette: ICommandPalette | null) => {
     const url = hubUrl('home');
-    const signOut = hubUrl('portal/sign-out');
+    // A hub of a site's own has neither the guide nor that page.
+    const signOut = hubUrl(guideUrl() === null ? 'logout' : 'portal/sign-out');
     if (url === null || signOut === null) {
       return;
     }

@@ -3,7 +3,7 @@ import { ICommandPalette } from '@jupyterlab/apputils';
 import { PageConfig } from '@jupyterlab/coreutils';
 import { ILauncher } from '@jupyterlab/launcher';
 
-import { hubUrl } from '../base/hub';
+import { guideUrl } from '../base/guide';
 import { helpIcon } from '../base/icon';
 import { PALETTE_CATEGORY, TOOLS } from './palette';
 
@@ -17,7 +17,7 @@ export const helpPlugin: JupyterFrontEndPlugin<void> = {
   autoStart: true,
   optional: [ILauncher, ICommandPalette],
   activate: (app: JupyterFrontEnd, launcher: ILauncher | null, palette: ICommandPalette | null) => {
-    const url = hubUrl('help');
+    const url = guideUrl();
     app.commands.addCommand(OPEN_HELP, {
       // Who types "help" into the palette gets the items that begin with it first.
       label: args => (args['isPalette'] ? 'Help: Portal Guide' : 'Portal Guide'),
@@ -27,7 +27,7 @@ export const helpPlugin: JupyterFrontEndPlugin<void> = {
       isVisible: () => url !== null,
       execute: () => void window.open(url ?? '', '_blank')
     });
-    const sshUrl = PageConfig.getOption('portalSsh') ? hubUrl('help/ssh') : null;
+    const sshUrl = PageConfig.getOption('portalSsh') ? guideUrl('ssh') : null;
     app.commands.addCommand(CONNECT_EDITOR, {
       label: 'Connect Your Own Editor…',
       caption: 'VS Code, PyCharm or ssh on your own machine, in this session',

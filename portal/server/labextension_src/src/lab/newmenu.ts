@@ -9,7 +9,7 @@ import { hasMlflow, OPEN_MLFLOW } from '../viewers/mlflow';
 import { OPEN_TENSORBOARD } from '../viewers/tensorboard';
 import { ASK_FOR_FOLDER } from '../viewers/viewer';
 
-/** "TensorBoard", "MLflow", "Jobs and Runs" and "New Environment …" in the New menu of Notebook's file list. */
+/** "TensorBoard", "MLflow", "Jobs and Runs" and "New Environment…" in the New menu of Notebook's file list. */
 export const newMenuPlugin: JupyterFrontEndPlugin<void> = {
   id: 'data-scientist-portal:new-menu',
   description:

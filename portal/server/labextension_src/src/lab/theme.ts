@@ -14,6 +14,7 @@ const STYLE = `
   --jp-brand-color2: #7fb9cd;
   --jp-brand-color3: #d3e8f0;
   --jp-brand-color4: #e6f1f5;
+  --jp-content-link-color: #155a72;
   --jp-accept-color-normal: #1b6f8c;
   --jp-accept-color-hover: #155a72;
   --jp-accept-color-active: #7fb9cd;
@@ -24,6 +25,7 @@ const STYLE = `
   --jp-brand-color2: #2f7f9b;
   --jp-brand-color3: #1b566b;
   --jp-brand-color4: #17303b;
+  --jp-content-link-color: #8fd3ea;
   --jp-accept-color-normal: #2f7f9b;
   --jp-accept-color-hover: #1b566b;
   --jp-accept-color-active: #4aa3c2;

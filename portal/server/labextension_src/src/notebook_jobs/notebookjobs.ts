@@ -7,6 +7,7 @@ import { Contents, ServerConnection } from '@jupyterlab/services';
 
 import { askPortal } from '../base/api';
 import { Form, IField, Values } from '../base/form';
+import { withGuide } from '../base/guide';
 import { jobsIcon } from '../base/icon';
 import { PALETTE_CATEGORY } from '../lab/palette';
 import { changedOf, ICell, parametersOf } from './parameters';
@@ -61,7 +62,7 @@ export const notebookJobsPlugin: JupyterFrontEndPlugin<void> = {
       return items.length === 1 && isNotebook(items[0].path) ? items[0].path : null;
     };
     app.commands.addCommand(RUN_AS_JOB, {
-      label: args => (args.toolbar ? '' : 'Run as a Job …'),
+      label: args => (args.toolbar ? '' : 'Run as a Job…'),
       caption: 'Run the notebook to its end as a Slurm job',
       icon: jobsIcon,
       isVisible: args => !args.isFile || selected() !== null,
@@ -109,7 +110,7 @@ async function runAsJob(
   for (;;) {
     const { button, value } = await showDialog({
       title: `Run ${PathExt.basename(path)} as a job`,
-      body: new Form([...SIZE, ...fields], values, error),
+      body: withGuide(new Form([...SIZE, ...fields], values, error), 'notebookJobs'),
       buttons: [Dialog.cancelButton(), Dialog.okButton({ label: 'Run as a Job' })]
     });
     if (!button.accept || !value) {

@@ -52,12 +52,12 @@ class Clock {
     const { commands } = this.app;
     const isEnabled = () => this.session.leftS() !== null && !this.session.hasEnded;
     commands.addCommand(EXTEND_SESSION, {
-      label: 'Extend Session …',
+      label: 'Extend Session…',
       isEnabled,
       execute: () => this.ask()
     });
     commands.addCommand(NEW_SESSION, {
-      label: 'New Session …',
+      label: 'New Session…',
       isEnabled,
       execute: () => this.restart('')
     });
@@ -161,7 +161,7 @@ class Clock {
         : 'This site does not let you extend it further. A new session can take its place.';
     // Apart from the others: it asks again, since it ends this session.
     const buttons = [
-      Dialog.createButton({ label: 'New session …', accept: false, actions: ['restart'] }),
+      Dialog.createButton({ label: 'New session…', accept: false, actions: ['restart'] }),
       Dialog.cancelButton({ label: 'Close' })
     ];
     if (step > 0) {

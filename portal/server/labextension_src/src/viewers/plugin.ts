@@ -75,7 +75,8 @@ export function viewerPlugin(options: IViewerOptions): JupyterFrontEndPlugin<voi
             const begin =
               (await options.startFolder?.(contents)) ??
               String(args.cwd ?? browser()?.model.path ?? '');
-            const folder = await askForFolder(documents, begin, title, options.question);
+            const { question, viewer } = options;
+            const folder = await askForFolder(documents, begin, title, question, viewer);
             return folder === null ? undefined : openFolders(client, title, [local(folder)]);
           }
           return openFolders(client, title, chosen());

@@ -2,7 +2,8 @@ import { Notification } from '@jupyterlab/apputils';
 import { IDocumentManager } from '@jupyterlab/docmanager';
 import { FileBrowser, FileDialog } from '@jupyterlab/filebrowser';
 
-import { IFolderPage, ViewerClient } from './client';
+import { GuideRenderer } from '../base/guide';
+import { IFolderPage, Viewer, ViewerClient } from './client';
 import { WaitingTab } from '../base/waitingtab';
 
 /** The arguments that have a command ask for the folder. */
@@ -23,13 +24,15 @@ export async function askForFolder(
   manager: IDocumentManager,
   defaultPath: string,
   title: string,
-  label: string
+  label: string,
+  viewer: Viewer
 ): Promise<string | null> {
   const { button, value } = await FileDialog.getExistingDirectory({
     manager,
     defaultPath,
     title,
-    label
+    label,
+    renderer: new GuideRenderer(viewer)
   });
   return button.accept && value?.[0] ? value[0].path : null;
 }

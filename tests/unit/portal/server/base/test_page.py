@@ -1,4 +1,4 @@
-"""The styles of the session's pages, of which JupyterLab shows several in one document."""
+"""The session's pages and their styles; JupyterLab shows several in one document."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from portal.server.base.page import FOLDERS
+from portal.server.base.page import FOLDERS, filled
+from spawner.session_settings import VARIABLE
 
 SHARED = "page.css"
 FILES = {path.name: path for folder in FOLDERS for path in folder.iterdir()}
@@ -52,3 +53,19 @@ def test_the_styles_of_all_pages_give_way_to_those_of_each() -> None:
 def test_no_two_features_have_a_file_of_one_name() -> None:
     """All are served below one address, where the first file of a name would hide others."""
     assert len(FILES) == sum(len([*folder.iterdir()]) for folder in FOLDERS)
+
+
+@pytest.mark.parametrize("name", ["jobs.html", "course.html"])
+def test_a_page_leads_to_the_guide_only_where_the_hub_has_it(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = FILES[name].read_text()
+    monkeypatch.setenv("JUPYTERHUB_BASE_URL", "/jupyter/")
+    # As a hub of a site's own has it.
+    monkeypatch.setenv(VARIABLE, '{"resources": {}}')
+    without = filled(text, "/user/ada/")
+    monkeypatch.setenv(VARIABLE, '{"extensions": {"portal.server": true}}')
+
+    assert "guide" not in without
+    assert without.endswith("</html>\n")
+    assert 'href="/jupyter/hub/help/' in filled(text, "/user/ada/")
