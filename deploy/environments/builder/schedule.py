@@ -42,21 +42,26 @@ class Ended:
 def build_targets(targets: Sequence[Target], plan: Plan) -> list[Ended]:
     """Build what is not current; skip what needs a failed target.
 
-    `targets` includes everything that they need.
+    `targets` includes everything that they need. Of those that could be built, the first comes
+    first.
     """
     by_name = {target.name: target for target in targets}
+    rank = list(by_name).index
     order = graphlib.TopologicalSorter(
         # `after` may name targets that this run does not build.
         {t.name: {n for n in (*t.needs, *t.after) if n in by_name} for t in targets}
     )
     order.prepare()
     ended: list[Ended] = []
-    with ThreadPoolExecutor(min(MOST_AT_A_TIME, 1 + (os.cpu_count() or 1))) as pool:
+    most = min(MOST_AT_A_TIME, 1 + (os.cpu_count() or 1))
+    with ThreadPoolExecutor(most) as pool:
+        ready: list[str] = []
         running: set[Future[Ended]] = set()
         while order.is_active():
-            for name in order.get_ready():
+            ready = sorted((*ready, *order.get_ready()), key=rank)
+            while ready and len(running) < most:
                 # A copy, because the list grows while the threads read theirs.
-                running.add(pool.submit(_work_on, by_name[name], plan, list(ended)))
+                running.add(pool.submit(_work_on, by_name[ready.pop(0)], plan, list(ended)))
             done, running = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
                 ended.append(future.result())

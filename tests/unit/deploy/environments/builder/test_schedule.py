@@ -8,6 +8,7 @@ from typing import IO
 
 import pytest
 
+from deploy.environments.builder import schedule
 from deploy.environments.builder.command import main, parse_arguments
 from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.plan import Plan
@@ -99,6 +100,17 @@ def test_what_needs_a_failed_target_is_not_tried_and_the_rest_is_built(plan: Pla
         "c": Outcome.NOT_TRIED,
         "d": Outcome.BUILT,
     }
+
+
+def test_what_comes_first_is_built_as_soon_as_it_can_be(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schedule, "MOST_AT_A_TIME", 1)
+    targets = [target("a"), target("b", needs=("a",)), target("c"), target("d")]
+
+    ended = build_targets(targets, plan)
+
+    assert [one.name for one in ended] == ["a", "b", "c", "d"]
 
 
 def test_a_failed_target_counts_as_not_built(plan: Plan) -> None:
