@@ -22,7 +22,7 @@ from deploy.one_machine.cluster import (
     describe_cluster,
 )
 from deploy.one_machine.environments import Build
-from deploy.one_machine.extras import EXTRAS, build_targets
+from deploy.one_machine.extras import BY_DEFAULT, EXTRAS, build_targets, wanted_extras
 from deploy.one_machine.gateway import Gateway
 from deploy.one_machine.layout import PASSWORD_FILE, RUN_DIR
 from deploy.one_machine.machine import steps_up
@@ -78,15 +78,24 @@ def up(argv: Sequence[str]) -> int:
     )
     parser.add_argument(
         "--with",
-        dest="extras",
+        dest="added",
         metavar="EXTRA",
         choices=list(EXTRAS),
         action="append",
         default=[],
-        help="add what many sites have: 'modules' (environment modules of the frameworks), "
-        "'apptainer' (Apptainer from Debian unstable, and a kernel in an image), 'netron' (a web "
-        "tool that shows models), 'code-server' (VS Code), 'mlflow' (MLflow's pages) or 'xprof' "
-        "(TensorBoard's profiler); may be given several times",
+        help="add 'apptainer' (Apptainer from Debian unstable, and a kernel in an image), 'netron' "
+        "(a web tool that shows models) or 'xprof' (TensorBoard's profiler); may be given several "
+        "times",
+    )
+    parser.add_argument(
+        "--without",
+        dest="left_out",
+        metavar="EXTRA",
+        choices=BY_DEFAULT,
+        action="append",
+        default=[],
+        help="leave out 'modules' (environment modules of the frameworks), 'code-server' (VS Code) "
+        "or 'mlflow' (MLflow's pages), which are added by default; may be given several times",
     )
     wanted = parser.parse_args(argv)
     if wanted.foreground and wanted.only:
@@ -172,12 +181,11 @@ def _up(wanted: argparse.Namespace) -> None:
     start = time.monotonic()
     with reworded_build_errors():
         package_sources(os.environ)
-    build = Build(build_targets(wanted.extras))
+    extras = wanted_extras(wanted.added, wanted.left_out)
+    build = Build(build_targets(extras))
     cluster = describe_cluster(wanted.simulated_nodes, wanted.simulated_types)
     gateway = Gateway(cluster.nodes, is_wanted=not wanted.offline_nodes)
-    steps = select(
-        steps_up(cluster, build, gateway, wanted.extras), only=wanted.only, until=wanted.until
-    )
+    steps = select(steps_up(cluster, build, gateway, extras), only=wanted.only, until=wanted.until)
     names = {step.name for step in steps}
     # Without the step that waits for it, the builder would be left running.
     steps = [step for step in steps if step.name != "build" or "environments" in names]

@@ -1,4 +1,4 @@
-"""What deploy/up adds on request, so that the demo has what many sites have."""
+"""What deploy/up adds to the portal, so that the demo has what many sites have."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from deploy.common.files import (
     remove_link,
 )
 from deploy.one_machine.layout import MARK, PREFIX_DIR, SETTINGS_DIR
-from deploy.one_machine.packages import install_packages, missing_packages
+from deploy.one_machine.packages import missing_packages
 from deploy.one_machine.steps import Step
 
 MODULES_PACKAGE = "environment-modules"
@@ -31,17 +31,32 @@ CONTAINER = PREFIX_DIR / "test-image"
 IMAGE = PREFIX_DIR / "images" / "debian-python.sif"
 IMAGE_ID = "debian-python"
 IMAGE_TIMEOUT_S = 600
-# What deploy/up adds on request, and the targets of the environments' builder that it needs.
+# What deploy/up can add, and the targets of the environments' builder that it needs.
 EXTRAS = {
     "modules": (),
+    "code-server": ("code-server",),
+    "mlflow": ("mlflow",),
     "apptainer": ("apptainer", "image"),
-    **{name: (name,) for name in ("netron", "code-server", "mlflow", "xprof")},
+    "netron": ("netron",),
+    "xprof": ("xprof",),
 }
+# Those that it adds unless it is told not to.
+BY_DEFAULT = ("modules", "code-server", "mlflow")
+
+
+def wanted_extras(added: Sequence[str], left_out: Sequence[str]) -> tuple[str, ...]:
+    """Return the extras by default, with those `added` and without those `left_out`."""
+    return tuple(name for name in EXTRAS if name in {*BY_DEFAULT, *added} - set(left_out))
 
 
 def build_targets(extras: Sequence[str]) -> tuple[str, ...]:
     """Return the targets of the environments' builder that the extras need."""
     return tuple(target for extra in EXTRAS if extra in extras for target in EXTRAS[extra])
+
+
+def debian_packages(extras: Sequence[str]) -> tuple[str, ...]:
+    """Return the packages of Debian that the extras need; one that would remove Lmod is none."""
+    return (MODULES_PACKAGE,) if "modules" in extras and missing_packages(["lmod"]) else ()
 
 
 def steps_extra(extras: Sequence[str]) -> list[Step]:
@@ -73,15 +88,9 @@ def render_modulefile(name: str) -> str:
 
 
 def ensure_modules() -> str:
-    """Install environment-modules, and offer the frameworks as modules."""
-    missing = missing_packages([MODULES_PACKAGE])
-    if missing and not missing_packages(["lmod"]):
-        raise DeployError(
-            f"This machine has Lmod, and Debian's {MODULES_PACKAGE} would remove it.",
-            next_step="Run deploy/up without --with modules; the portal uses Lmod as it is.",
-        )
-    if missing:
-        install_packages(missing)
+    """Offer the frameworks as modules."""
+    if not debian_packages(["modules"]):
+        return f"left out: this machine has Lmod, which {MODULES_PACKAGE} would remove"
     ensure_folder(MODULES_DIR)
     is_new = [ensure_file(MODULES_DIR / name, render_modulefile(name)) for name in MODULES]
     return f"written to {MODULES_DIR}" if any(is_new) else "unchanged"

@@ -21,7 +21,7 @@ from deploy.one_machine import (
 )
 from deploy.one_machine.cluster import Cluster, Node
 from deploy.one_machine.environments import Build
-from deploy.one_machine.extras import steps_extra
+from deploy.one_machine.extras import debian_packages, steps_extra
 from deploy.one_machine.gateway import Gateway
 from deploy.one_machine.layout import (
     LOG_DIR,
@@ -41,7 +41,11 @@ def steps_up(
 ) -> list[Step]:
     """Return all steps of deploy/up, in order."""
     return [
-        Step(name="packages", title="Packages of Debian", do=packages.ensure_packages),
+        Step(
+            name="packages",
+            title="Packages of Debian",
+            do=lambda: packages.ensure_packages(debian_packages(extras)),
+        ),
         Step(name="accounts", title="Account of hub and proxy", do=ensure_accounts),
         Step(name="storage", title="Shared storage", do=storage.ensure_storage),
         # In the background from here on, because it takes longest.

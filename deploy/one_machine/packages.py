@@ -75,15 +75,15 @@ def answers_for(packages: Sequence[str]) -> str:
     return "".join(line for line in lines if line.split()[0] in packages)
 
 
-def ensure_packages() -> str:
-    """Install the missing packages of the cluster."""
+def ensure_packages(added: Sequence[str] = ()) -> str:
+    """Install the missing packages of the cluster, and those `added`."""
     if not succeeds(["apt-get", "--version"]):
         raise DeployError(
             "There is no apt-get on this machine; deploy/up is for Debian 12 and 13.",
             next_step="Use such a machine, or deploy/site/install: see docs/install/cluster.md.",
         )
     remove_policy()
-    missing = missing_packages(CLUSTER_PACKAGES)
+    missing = missing_packages([*CLUSTER_PACKAGES, *added])
     if not missing:
         return "all installed"
     install_packages(missing)

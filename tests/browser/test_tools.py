@@ -28,6 +28,11 @@ SCRIPT = """#!/bin/bash
 echo "hello from $(hostname)"
 exec sleep 300
 """
+# Cards of the launcher that are seen without scrolling, in the portal as deploy/up makes it.
+ABOVE_THE_FOLD = (
+    *("Clone a Git Repository", "VS Code", "MLflow"),
+    *("Jobs and Runs", "Environments", "isilon"),
+)
 SITE_TEMPLATES = Path("/opt/data-scientist-portal/templates")
 TEMPLATE = "tensorflow/digits.ipynb"
 
@@ -92,9 +97,14 @@ def cancel_first_job(page: Page, body: Locator) -> None:
 
 
 def test_the_launcher_shows_templates_by_goal_and_the_tools(page: Page) -> None:
+    page.set_viewport_size({"width": 1280, "height": 800})
     open_lab(page)
 
     launcher = page.locator(".jp-Launcher").last
+    for name in ABOVE_THE_FOLD:
+        card = launcher.get_by_text(name, exact=True)
+        expect(card).to_be_in_viewport(ratio=1, timeout=TIMEOUT_MS)
+    page.set_viewport_size({"width": 1280, "height": 860})
     cards = launcher.locator(".jp-LauncherCard[data-category^=Templates]")
     expect(cards.first).to_have_text(re.compile("Start here"), timeout=TIMEOUT_MS)
     headings = launcher.locator(".jp-Launcher-sectionTitle").all_inner_texts()

@@ -101,7 +101,7 @@ RUN = (
 NOT_RUN = {
     r"tests/run ?.*": "it would run itself; what it starts is all tests",
     r"deploy/down --purge": "it removes the environments that all tests share",
-    r"deploy/up --with modules .*": "needs Debian unstable; 'tests/run server' builds the parts",
+    r"deploy/up --without mlflow": "the same steps but one, and it would leave what is there",
     r"podman (build|run) .*": "other forms of what container.md has as blocks that are run",
     r"git clone \.\.\. .*": "the address of the repository is the reader's",
     r'DSPORTAL_PACKAGES="https://mirror\.example\.com/simple" .*': "there is no such mirror",

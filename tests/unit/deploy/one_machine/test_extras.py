@@ -1,4 +1,4 @@
-"""What deploy/up adds on request."""
+"""What deploy/up adds by default and on request."""
 
 from __future__ import annotations
 
@@ -13,18 +13,26 @@ from deploy.one_machine.extras import (
     remove_extras,
     render_modulefile,
     steps_extra,
+    wanted_extras,
 )
 
 
-def test_without_a_request_nothing_is_added() -> None:
-    assert steps_extra([]) == []
-    assert build_targets(["modules"]) == ()
+def test_vs_code_mlflow_and_modules_are_there_unless_they_are_left_out() -> None:
+    assert wanted_extras([], []) == ("modules", "code-server", "mlflow")
+    assert wanted_extras(["xprof"], ["mlflow"]) == ("modules", "code-server", "xprof")
+    assert steps_extra(wanted_extras([], ["modules"])) == []
+
+
+def test_a_machine_with_lmod_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extras, "missing_packages", lambda names: {*names} - {"lmod"})
+
+    assert "this machine has Lmod" in extras.ensure_modules()
 
 
 def test_what_takes_long_to_build_is_left_to_the_builder() -> None:
     wanted = ["xprof", "mlflow", "code-server", "netron", "apptainer", "modules"]
 
-    in_order = ("apptainer", "image", "netron", "code-server", "mlflow", "xprof")
+    in_order = ("code-server", "mlflow", "apptainer", "image", "netron", "xprof")
     assert build_targets(wanted) == in_order
     assert [step.name for step in steps_extra(wanted)] == ["modules", "apptainer"]
 
@@ -60,5 +68,5 @@ def test_an_unknown_extra_is_refused_with_those_there_are(
     with pytest.raises(SystemExit):
         up(["--with", "lmod"])
 
-    named = "'modules', 'apptainer', 'netron', 'code-server', 'mlflow', 'xprof'"
+    named = "'modules', 'code-server', 'mlflow', 'apptainer', 'netron', 'xprof'"
     assert named in capsys.readouterr().err
