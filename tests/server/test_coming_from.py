@@ -26,6 +26,7 @@ IN_A_CELL = {
     "%load_ext tensorboard": "",
     "%tensorboard --logdir logs": "",
     "from google.colab import drive": "in the file browser",
+    "import tensorflow": "tensorflow is in the kernel TensorFlow",
     "!module load null": "",
     "%module load null": "",
 }

@@ -22,7 +22,7 @@ from zmq.eventloop.zmqstream import ZMQStream
 
 from . import gpu_magic, module_magic, tensorboard_magic
 from .kernel_ports import forward_ports, make_private_folder
-from .other_services import Finder
+from .other_services import advise
 from .python_path import offer_library
 
 
@@ -80,7 +80,7 @@ class NotebookKernel(IPKernelApp):
         tensorboard_magic.register_magic(self.shell)
         module_magic.register_magic(self.shell)
         gpu_magic.register_magic(self.shell)
-        sys.meta_path.append(Finder())
+        self.shell.events.register("post_run_cell", advise)
         if self.transport == "tcp":
             tell_the_session(self.shell.events)
         events, add_folder = self.shell.events, super().init_path

@@ -1,6 +1,7 @@
-"""What notebooks from other services import that is there alone, answered with what to do here.
+"""What notebooks from other services import that is elsewhere, answered with what to do here.
 
-Such an import still fails: notebooks that run anywhere try it to see whether they are there.
+Such an import fails as Python lets it fail: notebooks that run anywhere try it to see where they
+are.
 """
 # mypy: allow-untyped-defs, allow-untyped-calls
 
@@ -15,28 +16,44 @@ _KAGGLE = (
     "kaggle_secrets is part of Kaggle. Here put a key into a file of yours that others cannot read,"
     " and read it from there."
 )
+# By what a cell names.
 SENTENCES = {"google.colab": _COLAB, "kaggle_secrets": _KAGGLE}
-# Without any package of Google's, Python does not get as far as the second name.
-FIRST_NAMES = {"google": "No module named 'google'. " + _COLAB}
+# Elsewhere one kernel has all of them, and notebooks from there name "Python 3".
+KERNELS = {
+    "keras": "PyTorch or TensorFlow",
+    "tensorflow": "TensorFlow",
+    "torch": "PyTorch",
+    "torchvision": "PyTorch",
+    "transformers": "PyTorch",
+}
 
 
-class Finder:
-    """Stands behind Python's own finders, so it is asked for what they did not find."""
+def advise(result):
+    """Say after a cell what to do in place of an import that failed.
 
-    def find_spec(self, name, path=None, target=None):
-        """Say what to do in place of importing a module in SENTENCES.
-
-        Args:
-            name: Of the module, with its packages.
-            path: Where its package is, or None.
-            target: As Python gives it.
-
-        Raises:
-            ModuleNotFoundError: As Python would, with the sentence.
-        """
-        # IPython leaves this frame out of what it shows.
-        __tracebackhide__ = True
-        sentence = SENTENCES.get(name) or FIRST_NAMES.get(name)
+    Args:
+        result: IPython's, of the cell.
+    """
+    error = result.error_in_exec
+    if isinstance(error, ModuleNotFoundError):
+        sentence = advice(error.name or "", result.info.raw_cell)
         if sentence:
-            home = os.path.expanduser("~")
-            raise ModuleNotFoundError(sentence.replace("{home}", home), name=name)
+            print(sentence)
+
+
+def advice(missing, cell):
+    """Return what to do, or "".
+
+    Args:
+        missing: The module that is not there, with its packages.
+        cell: The text of the cell. Without any package of Google's, only "google" is missing.
+    """
+    for name, sentence in SENTENCES.items():
+        if name in cell and missing in (name, name.partition(".")[0]):
+            return sentence.replace("{home}", os.path.expanduser("~"))
+    if missing in KERNELS:
+        return (
+            f"{missing} is in the kernel {KERNELS[missing]}: choose it in the menu Kernel,"
+            ' "Change Kernel…", if your site has it.'
+        )
+    return ""
