@@ -28,7 +28,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Security-Policy", "img-src 'none'")
         self.end_headers()
-        self.wfile.write(f"{self.path} {os.environ.get('JUPYTERHUB_API_TOKEN')}".encode())
+        token, prefix = map(os.environ.get, ["JUPYTERHUB_API_TOKEN", "PORTAL_TOOL_PREFIX"])
+        self.wfile.write(f"{self.path} {token} {prefix}".encode())
     address_string = lambda self: "socket"
 class Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer): pass
 os.umask(0o177)
@@ -83,8 +84,14 @@ def test_a_tool_that_listens_on_a_port_is_opened_behind_the_login(server: Notebo
     assert requests.get(url, timeout=10, allow_redirects=False).status_code == 302
 
 
-def test_a_tool_on_a_socket_gets_no_token_of_the_session(server: NotebookServer) -> None:
-    assert server.http.get(f"{address_of(server, 'own')}page", timeout=60).text == "/page None"
+def test_a_tool_on_a_socket_gets_its_address_and_no_token_of_the_session(
+    server: NotebookServer,
+) -> None:
+    url = address_of(server, "own")
+
+    answer = server.http.get(f"{url}page", timeout=60)
+
+    assert answer.text == f"/page None {url.removeprefix(server.host).rstrip('/')}"
 
 
 def test_pages_of_a_tool_are_kept_apart_from_the_portal_beside_what_the_tool_forbids(

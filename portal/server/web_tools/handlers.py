@@ -17,6 +17,8 @@ from portal.server.base.authorization import RouteArguments, for_the_user
 from portal.server.web_tools.tool import WebTool, tool_path
 from portal.settings.session_tables import SessionTables
 
+# Tells a tool the path of its pages, without a slash at the end.
+PREFIX_VARIABLE = "PORTAL_TOOL_PREFIX"
 _START_TIMEOUT_S = 60
 # Those of JupyterHub and Jupyter Server. A tool may set others, such as RStudio, for its own path.
 _COOKIES_OF_THE_PORTAL = re.compile(r"(__Host-)?(jupyterhub-|_xsrf|username-)")
@@ -26,16 +28,21 @@ _SECRET_HEADERS = {"authorization", "x-xsrftoken"}
 _ASKING = ("form-action", "frame-src", "object-src", "worker-src")
 
 
-def offered_tools(settings: SessionTables) -> tuple[WebTool, ...]:
-    """Return the site's tools, as far as their programs are on this node."""
+def offered_tools(settings: SessionTables, base_url: str = "/") -> tuple[WebTool, ...]:
+    """Return the site's tools, as far as their programs are on this node.
+
+    The `base_url` is the path of the notebook server, with a slash at both ends.
+    """
     return tuple(
         WebTool(
             title=tool.title or name,
             command=tool.command,
-            path=tool_path(name),
+            path=path,
+            environment={PREFIX_VARIABLE: f"{base_url}{path}"},
         )
         for name, tool in settings.tools.items()
         if os.access(tool.command[0], os.X_OK)
+        for path in [tool_path(name)]
     )
 
 

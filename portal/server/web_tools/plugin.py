@@ -22,7 +22,7 @@ def load(shared: Shared) -> Feature:
         os.environ.get("PORTAL_PORT_PREFIX", ""),
         kernels=[folder for folder in offered if folder.is_relative_to(shared.private_dir)],
     )
-    tools = (*filter(None, [vscode]), *offered_tools(settings))
+    tools = (*filter(None, [vscode]), *offered_tools(settings, server.base_url))
     return Feature(
         routes=[
             *tool_handlers(tools, "/"),
