@@ -55,6 +55,7 @@ _AIMS: Mapping[str, Mapping[str, Aim]] = {
         "at_once_ready_vs_stock": _at_most(1.0),
         "n_errors": _at_most(0),
     },
+    "lesson": {"n_errors": _at_most(0)},
     "session": {"start_all_vs_none": _at_most(1.1)},
     "spawner": {
         "start_vs_bare": _at_most(1.1),

@@ -115,14 +115,14 @@ async def measure(
     return found
 
 
-async def play(everybody: Sequence[Person], address: str, rush: Rush) -> Round:
+async def play(everybody: Sequence[Person], address: str, rush: Rush, link: str = "") -> Round:
     """Let everybody come to one hub, one after the other, and stop in the end."""
     client = AsyncHTTPClient(force_instance=True, max_clients=2 * len(everybody) + 10)
     health_s: list[float] = []
 
     async def come(number: int, person: Person) -> Visit:
         await asyncio.sleep(number * rush.within_s / len(everybody))
-        return await visit(person, client, {"gpus": "1", "hours": "1"}, address)
+        return await visit(person, client, {"gpus": "1", "hours": "1"}, address, link)
 
     async def watch() -> None:
         while True:

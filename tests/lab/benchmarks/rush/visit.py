@@ -7,7 +7,7 @@ import json
 import time
 from dataclasses import dataclass, field
 from http.cookies import SimpleCookie
-from urllib.parse import urlencode, urljoin
+from urllib.parse import quote, urlencode, urljoin
 
 from tornado.httpclient import AsyncHTTPClient, HTTPRequest, HTTPResponse
 
@@ -73,10 +73,15 @@ class Browser:
 
 
 async def visit(
-    person: Person, client: AsyncHTTPClient, options: dict[str, str], address: str
+    person: Person, client: AsyncHTTPClient, options: dict[str, str], address: str, link: str = ""
 ) -> Visit:
-    """Log in, look at the form, start a session, wait until it is ready and stop it."""
+    """Log in, look at the form, start a session, wait until it is ready and stop it.
+
+    Args:
+        link: Leads to the form by way of the login; without it users come by the home page.
+    """
     met = Visit()
+    following = f"?next={quote(link, safe='')}"
     browser = Browser(client, address)
     login = {"username": person.name, "password": person.password}
 
@@ -87,10 +92,13 @@ async def visit(
         return answer
 
     try:
-        await step("login page", "GET", "/hub/login")
-        await step("login", "POST", "/hub/login?next=", form=login)
-        await step("home", "GET", "/hub/home")
-        await step("form", "GET", "/hub/spawn")
+        if link:
+            await step("link", "GET", link)
+        await step("login page", "GET", f"/hub/login{following if link else ''}")
+        await step("login", "POST", f"/hub/login{following}", form=login)
+        if not link:
+            await step("home", "GET", "/hub/home")
+        await step("form", "GET", link or "/hub/spawn")
         asked = time.monotonic()
         await step("start answered", "POST", "/hub/spawn", form=options)
         await _follow(person, browser, met)
