@@ -54,6 +54,20 @@ def test_a_program_is_its_users_whichever_family_its_socket_has(
         assert not is_own_users(there, here)
 
 
+def test_the_table_of_all_connections_is_read_only_where_the_kernel_finds_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connection_user, "read_tcp_table", lambda: pytest.fail("read the table"))
+    with connection("127.0.0.1") as (_, there, here):
+        assert user_of(there, here) == os.getuid()
+
+
+def test_a_kernel_that_has_only_the_table_tells_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection_user, "NETLINK_SOCK_DIAG", 255)
+    with connection("127.0.0.1") as (_, there, here):
+        assert user_of(there, here) == os.getuid()
+
+
 @pytest.mark.parametrize("ip", ["192.0.2.1", "2001:db8::1", "fe80::1%eth0"])
 def test_nobody_on_this_node_is_at_an_address_of_another(ip: str) -> None:
     with connection("127.0.0.1") as (_, there, here):
