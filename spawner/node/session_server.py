@@ -116,6 +116,13 @@ def prepare_server(sock: socket.socket) -> Callable[[], None]:
             await asyncio.to_thread(report_stop, os.environ)
             super().stop()
 
+        async def _cleanup(self) -> None:
+            # The loop is stopped only after it: else the job goes on with its GPUs.
+            try:
+                await super()._cleanup()
+            except Exception:
+                log.exception("Not all of the server ended well")
+
         def init_configurables(self) -> None:
             # After the user's own files.
             self.update_config(Config(SERVER_CONFIG))

@@ -1,4 +1,4 @@
-"""Nobody is kept out of a session by a file of his own."""
+"""Nobody is kept out of a session by a file of their own, and nothing keeps it from its end."""
 
 from __future__ import annotations
 
@@ -76,3 +76,12 @@ def test_a_shipped_kernel_keeps_its_name(tmp_path: Path) -> None:
 
     assert spec["display_name"] != KERNEL["display_name"]
     assert "Your own kernel python3 is not offered: its program, /gone/bin/python" in notice
+
+
+def test_an_extension_that_fails_at_the_end_does_not_keep_the_server(tmp_path: Path) -> None:
+    extensions = ("portal.server", "tests.support.failing_end")
+    with session_server(tmp_path, extensions=extensions) as server:
+        assert server.get("api/status").ok
+
+    # That it has ended is what `session_server` waits for.
+    assert "what the start should have made" in (tmp_path / "session.log").read_text()
