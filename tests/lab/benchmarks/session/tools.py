@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from portal.hub.session_environment import EXTENSIONS_OFF
 from tests.support.told import VARIABLE, told
 
 ENVIRONMENTS = "/opt/data-scientist-portal/environments"
@@ -62,7 +63,12 @@ def names_of(variant: str) -> tuple[str, ...]:
 def settings_of(variant: str) -> str:
     """Return what the hub tells the session, as the value of its variable."""
     tables = {key: value for name in names_of(variant) for key, value in TOOLS[name].told.items()}
-    return told(site={"name": "Benchmark"}, **tables)[VARIABLE]
+    return told(extensions=_extensions_of(variant), site={"name": "Benchmark"}, **tables)[VARIABLE]
+
+
+def _extensions_of(variant: str) -> dict[str, bool]:
+    off = dict.fromkeys(EXTENSIONS_OFF, False)
+    return {"portal.server": True, "jupyterlab_git": "git" in names_of(variant), **off}
 
 
 def asked_of(variant: str) -> tuple[str, ...]:
