@@ -78,8 +78,8 @@ def probe_node(environ: Mapping[str, str] = os.environ, *session_binds: Path) ->
     return Node(
         module_init=next(found, None),
         container=Path(container) if container else None,
-        binds=tuple(folder for folder in named if folder.is_dir()),
-        session_binds=tuple(folder for folder in session_binds if folder.is_dir()),
+        binds=tuple(folder for folder in named if os.path.isdir(folder)),
+        session_binds=tuple(folder for folder in session_binds if os.path.isdir(folder)),
         python_path=":".join(python_path) if library else None,
         has_gpus=environ.get("PORTAL_GPUS_SIMULATED") != "1",
         start=start,
@@ -97,10 +97,11 @@ def quick_problem(environment: Environment, node: Node) -> str:
             return "This node has neither apptainer nor singularity."
         if not os.access(str(environment.path), os.R_OK):
             return f"The image {environment.path} does not exist or cannot be read on this node."
-        if (beside := environment.kernel_packages) is not None and not beside.is_dir():
+        # Path.is_dir fails for a folder that may not be entered.
+        if (beside := environment.kernel_packages) is not None and not os.path.isdir(beside):
             return (
-                f"{beside}, which has the ipykernel of the image, does not exist on this node. "
-                "Remove the environment and add it again."
+                f"{beside}, which has the ipykernel of the image, does not exist or cannot be read "
+                "on this node. Remove the environment and add it again."
             )
         return ""
     program = environment.path
