@@ -52,6 +52,7 @@ def test_what_is_beside_an_image_is_seen_in_it_and_cannot_be_changed_there() -> 
 
 
 def test_an_image_without_what_was_beside_it_says_so() -> None:
+    # In a home that only its user may enter, too, where these tests run as another one.
     entry = parse_entry("tf", TABLE, where="environments.toml")
     apptainer = entry.path
 
