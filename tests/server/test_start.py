@@ -16,7 +16,9 @@ load_hub_code()
 from spawner.node.patches import lab_commands
 lab_commands.run_no_node()
 import jupyterhub.singleuser.extension, jupyterlab.labapp, portal.server.extension
-unneeded = {"alembic", "jupyterhub.handlers", "sqlalchemy"}
+from portal.server.features import find_plugins
+list(find_plugins())
+unneeded = {"alembic", "jupyterhub.handlers", "nbconvert", "papermill", "sqlalchemy"}
 print(*sorted(unneeded & set(sys.modules)))
 """
 
@@ -35,7 +37,7 @@ def load(tmp_path: Path, code: str) -> str:
     ).stdout
 
 
-def test_a_server_loads_neither_database_nor_pages_of_the_hub_and_runs_no_node(
+def test_a_server_loads_nothing_of_the_hubs_and_of_exports_and_runs_no_node(
     tmp_path: Path,
 ) -> None:
     assert load(tmp_path, LOAD).split() == []

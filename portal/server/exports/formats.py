@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 from nbconvert.exporters.base import get_export_names, get_exporter
 
-from portal.server.exports.pdf import ExportError
+from portal.server.exports.errors import ExportError
 
 _PDF = "portal.server.exports.pdf.PdfExporter"
 # nbconvert leaves the text of these to Pandoc.

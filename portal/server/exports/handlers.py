@@ -12,7 +12,7 @@ from jupyter_server.services.nbconvert.handlers import NbconvertRootHandler
 from tornado.web import HTTPError
 
 from portal.server.base.authorization import for_the_user
-from portal.server.exports.pdf import ExportError
+from portal.server.exports.errors import ExportError
 
 
 class FormatsHandler(NbconvertRootHandler):

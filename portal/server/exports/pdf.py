@@ -14,16 +14,10 @@ from typing import Any
 import nbformat
 from nbconvert.exporters import Exporter
 
-from dsportal.slurm.errors import PortalError
+from portal.server.exports.errors import ExportError
 
 _TIMEOUT_S = 120
 _LAY_OUT = "import sys, typst; typst.compile(sys.argv[1], output=sys.argv[2])"
-
-
-class ExportError(PortalError):
-    """A notebook cannot be exported as asked."""
-
-    http_status = 404
 
 
 class PdfExporter(Exporter):
