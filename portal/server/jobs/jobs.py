@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
+import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from dsportal.amounts import SECONDS_PER_MINUTE, count
 from dsportal.diagnosis import Situation, explain_end, explain_waiting, is_held
 from dsportal.diagnosis.messages import JOB, SESSION, Subject
-from dsportal.slurm.errors import OptionsError
 from dsportal.slurm.listing import Sacct, Squeue
 from dsportal.slurm.states import JobState, Phase, parse_cancelled_by, parse_state
-from dsportal.slurm.units import parse_time_left, parse_time_limit
 from portal.server.jobs.errors import JobError
+from portal.server.jobs.times import elapsed_words, limit_words, parse_time
 from spawner.slurm.jobs import NAME_PREFIX
 
 # Id, state, partition, time used, time limit, number of nodes, cores, GPUs of each node, start,
@@ -31,10 +29,10 @@ ENDED = Sacct(
         *("ReqTRES", "End", "ExitCode", "NodeList", "JobName"),
     )
 )
+# Ended jobs of one list.
+N_ENDED = 50
 # Of which accounting prints the state too, but squeue knows it better.
 _NOT_OVER = frozenset({"PENDING", "RUNNING", "SUSPENDED", "REQUEUED"})
-# From here on a length is said in days.
-_HOURS_IN_DAYS = 48
 _GPUS = re.compile(r"gres[/:]gpu(?::(?P<type>[^,:=]+))?[:=](?P<n>[0-9]+)")
 # Words for users; a state that is not here is shown as Slurm calls it.
 _WORDS = {
@@ -144,35 +142,54 @@ def parse_queue(
     return jobs
 
 
-def parse_gpus(text: str, nonce: str) -> dict[str, tuple[int, str]]:
-    """Return number and type of the GPUs of each job that has some, by its id.
+def parse_lists(queued: str, accounting: str, nonce: str) -> list[SlurmJob]:
+    """Return what waits and runs, of squeue, and then what has ended, of sacct.
+
+    Both texts have their fields and rows of one `nonce`.
+    """
+    ids = {fields[0] for fields in QUEUED.rows(queued, nonce)}
+    jobs = parse_queue(queued, nonce, parse_gpus(accounting, nonce, ids))
+    # A job that is just ending can be in both.
+    return jobs + parse_accounting(accounting, nonce, ids, user_uid=os.getuid())
+
+
+def parse_gpus(text: str, nonce: str, job_ids: Collection[str]) -> dict[str, tuple[int, str]]:
+    """Return number and type of the GPUs of each of these jobs that has some, by its id.
 
     `text` has lines of `ENDED`, also of jobs that wait or run; `nonce` separates the fields.
     """
-    found = {fields[0]: _gpus(fields[7]) for fields in ENDED.rows(text, nonce)}
+    found = {
+        fields[0]: _gpus(fields[7]) for fields in ENDED.rows(text, nonce) if fields[0] in job_ids
+    }
     return {job_id: gpus for job_id, gpus in found.items() if gpus[0]}
 
 
-def parse_accounting(text: str, nonce: str, *, user_uid: int | None = None) -> list[SlurmJob]:
-    """Return the ended jobs in the output of sacct, newest first.
+def parse_accounting(
+    text: str, nonce: str, known: Collection[str] = (), *, user_uid: int | None = None
+) -> list[SlurmJob]:
+    """Return the ended jobs in the output of sacct, newest first, at most N_ENDED, no session.
 
     Args:
         text: Lines of `ENDED`; others are skipped.
         nonce: Separates the fields.
+        known: Ids of jobs that are left out.
         user_uid: The user's uid, to tell whose cancellation it was.
     """
-    jobs = [
+    ended = [
+        fields
+        for fields in ENDED.rows(text, nonce)
+        if fields[1] not in _NOT_OVER and fields[0] not in known and not _is_session(fields)
+    ]
+    # sacct prints the oldest first. A day may have an array of 10,000 tasks.
+    return [
         _job(
             fields,
             is_over=True,
             reason=_why_it_ended(fields, user_uid),
             gpus=_gpus(fields[7]),
         )
-        for fields in ENDED.rows(text, nonce)
-        if fields[1] not in _NOT_OVER
+        for fields in ended[: -N_ENDED - 1 : -1]
     ]
-    # sacct prints the oldest first.
-    return jobs[::-1]
 
 
 def _why_it_waits(fields: Sequence[str], *, n_gpus: int) -> str:
@@ -200,7 +217,11 @@ def _why_it_ended(fields: Sequence[str], user_uid: int | None) -> str:
 
 
 def _subject(fields: Sequence[str]) -> Subject:
-    return SESSION if fields[-1].startswith(NAME_PREFIX) else JOB
+    return SESSION if _is_session(fields) else JOB
+
+
+def _is_session(fields: Sequence[str]) -> bool:
+    return fields[-1].startswith(NAME_PREFIX)
 
 
 def _job(fields: list[str], *, is_over: bool, reason: str, gpus: tuple[int, str]) -> SlurmJob:
@@ -208,8 +229,8 @@ def _job(fields: list[str], *, is_over: bool, reason: str, gpus: tuple[int, str]
     word = fields[1].partition(" ")[0]
     state = parse_state(word)
     is_waiting = not is_over and state.phase is Phase.WAITING
-    is_session = fields[-1].startswith(NAME_PREFIX)
-    at = _time(fields[8])
+    is_session = _is_session(fields)
+    at = parse_time(fields[8])
     return SlurmJob(
         id=fields[0],
         state=word,
@@ -218,8 +239,8 @@ def _job(fields: list[str], *, is_over: bool, reason: str, gpus: tuple[int, str]
         is_over=is_over,
         is_session=is_session,
         partition=fields[2],
-        elapsed="" if is_waiting else _elapsed(fields[3]),
-        limit=_limit(fields[4]),
+        elapsed="" if is_waiting else elapsed_words(fields[3]),
+        limit=limit_words(fields[4]),
         n_nodes=fields[5],
         n_cores=fields[6],
         n_gpus=gpus[0],
@@ -243,43 +264,6 @@ def _phase(state: JobState, *, is_over: bool) -> str:
     if not is_over:
         return state.phase.value if state.phase in {Phase.WAITING, Phase.RUNNING} else ""
     return "completed" if state is JobState.COMPLETED else "failed"
-
-
-def _elapsed(text: str) -> str:
-    # The same two forms from squeue, 0:05, and from sacct, 00:00:05.
-    seconds = parse_time_left(text)
-    return "" if seconds is None else _short(seconds)
-
-
-def _limit(text: str) -> str:
-    try:
-        seconds = parse_time_limit(text)
-    # Partition_Limit, of sacct.
-    except OptionsError:
-        return ""
-    return "" if seconds is None else _short(seconds)
-
-
-def _short(seconds: int) -> str:
-    """Return "45 s", "12 min", "8 h", "1 h 2 min" or "9 days", whole minutes from one on."""
-    if seconds < SECONDS_PER_MINUTE:
-        return f"{seconds} s"
-    hours, minutes = divmod(seconds // SECONDS_PER_MINUTE, 60)
-    days, hours = divmod(hours, 24) if hours >= _HOURS_IN_DAYS else (0, hours)
-    parts = (
-        count(days, "day") if days else "",
-        f"{hours} h" if hours else "",
-        f"{minutes} min" if minutes else "",
-    )
-    return " ".join(part for part in parts if part)
-
-
-def _time(text: str) -> datetime | None:
-    """Return a time that Slurm writes without an offset; None if it knows none."""
-    try:
-        return datetime.fromisoformat(text).astimezone()
-    except ValueError:
-        return None
 
 
 def _gpus_of_nodes(fields: Sequence[str]) -> tuple[int, str]:

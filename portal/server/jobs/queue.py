@@ -22,9 +22,7 @@ from portal.server.jobs.jobs import (
     Action,
     SlurmJob,
     is_job_id,
-    parse_accounting,
-    parse_gpus,
-    parse_queue,
+    parse_lists,
 )
 from portal.server.jobs.output_file import Output, open_plain, read_piece
 from portal.server.jobs.outputs import SUBMITTED, OutputPaths, existing_file, likely_paths
@@ -34,7 +32,6 @@ from spawner.errors import SlurmError
 
 TIMEOUT_S = 15
 MAX_SCRIPT_BYTES = 4 * 1024 * 1024
-_N_ENDED = 50
 # Output files that one listing asks for.
 _N_LOOKS = 10
 # scontrol does not quote: a path may hold blanks, and ends before the next KEY=. If there is none,
@@ -88,15 +85,10 @@ class JobQueue:
         if isinstance(queued, BaseException):
             raise queued
         accounting = "" if isinstance(accounted, BaseException) else accounted.stdout
-        jobs = parse_queue(queued.stdout, nonce, parse_gpus(accounting, nonce))
+        # Of a large array it takes too long for the loop.
+        jobs = await asyncio.to_thread(parse_lists, queued.stdout, accounting, nonce)
         self._look_for_outputs(jobs)
-        if isinstance(accounted, BaseException):
-            return jobs
-        # A job that is just ending can be in both lists.
-        known = {job.id for job in jobs}
-        ended_jobs = parse_accounting(accounted.stdout, nonce, user_uid=os.getuid())
-        over = [job for job in ended_jobs if job.id not in known and not job.is_session]
-        return jobs + over[:_N_ENDED]
+        return jobs
 
     async def cancel(self, job_id: str) -> None:
         """Cancel a job.

@@ -9,11 +9,13 @@ import pytest
 
 from portal.server.jobs.errors import JobError
 from portal.server.jobs.jobs import (
+    N_ENDED,
     Action,
     is_job_id,
     parse_accounting,
     parse_action,
     parse_gpus,
+    parse_lists,
     parse_queue,
 )
 from portal.server.jobs.queue import JobQueue
@@ -43,7 +45,7 @@ def test_the_queue_tells_sessions_from_jobs_and_why_one_waits() -> None:
 
 def test_gpus_are_those_of_all_nodes_together() -> None:
     of_each_node = parse_queue(QUEUE, "m")[1]
-    accounted = parse_queue(QUEUE, "m", parse_gpus(ACCOUNTING, "|"))[1]
+    accounted = parse_queue(QUEUE, "m", parse_gpus(ACCOUNTING, "|", {"8"}))[1]
 
     assert (of_each_node.n_gpus, of_each_node.gpu_type) == (8, "")
     assert (accounted.n_gpus, accounted.gpu_type) == (8, "a100")
@@ -110,6 +112,17 @@ def test_accounting_adds_what_has_ended() -> None:
     assert cancelled.reason.startswith("The job was cancelled under your own name.")
     assert (cancelled.state, cancelled.n_gpus, cancelled.is_over) == ("CANCELLED", 1, True)
     assert (failed.label, failed.phase) == ("Failed", "failed")
+
+
+def test_of_many_jobs_that_have_ended_the_newest_are_listed_and_of_the_queue_each_once() -> None:
+    line = "{}|COMPLETED|jupyter|00:01:00|00:10:00|1|8|cpu=8|2026-11-23T06:00:00|0:0|node01|many"
+    accounting = ACCOUNTING + "\n".join(line.format(f"9_{task}") for task in range(10_000))
+    queue = QUEUE.replace("m|7|", "m|9_9999|").replace("m|", "@|")
+
+    jobs = parse_lists(queue, accounting.replace("|", "@"), "@")
+
+    assert [job.id for job in jobs[:3]] == ["9_9999", "8", "9_9998"]
+    assert len(jobs) == 2 + N_ENDED
 
 
 def test_a_line_that_is_cut_off_is_left_out() -> None:

@@ -1,0 +1,51 @@
+"""Times and lengths of jobs, as Slurm prints them and as pages show them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from dsportal.amounts import SECONDS_PER_MINUTE, count
+from dsportal.slurm.errors import OptionsError
+from dsportal.slurm.units import parse_time_left, parse_time_limit
+
+# From here on a length is said in days.
+_HOURS_IN_DAYS = 48
+
+
+def elapsed_words(text: str) -> str:
+    """Return the time that a job has run, such as "45 s"; "" if Slurm knows none."""
+    # The same two forms from squeue, 0:05, and from sacct, 00:00:05.
+    seconds = parse_time_left(text)
+    return "" if seconds is None else _short(seconds)
+
+
+def limit_words(text: str) -> str:
+    """Return a time limit, such as "8 h"; "" for none."""
+    try:
+        seconds = parse_time_limit(text)
+    # Partition_Limit, of sacct.
+    except OptionsError:
+        return ""
+    return "" if seconds is None else _short(seconds)
+
+
+def parse_time(text: str) -> datetime | None:
+    """Return a time that Slurm writes without an offset; None if it knows none."""
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except ValueError:
+        return None
+
+
+def _short(seconds: int) -> str:
+    """Return "45 s", "12 min", "8 h", "1 h 2 min" or "9 days", whole minutes from one on."""
+    if seconds < SECONDS_PER_MINUTE:
+        return f"{seconds} s"
+    hours, minutes = divmod(seconds // SECONDS_PER_MINUTE, 60)
+    days, hours = divmod(hours, 24) if hours >= _HOURS_IN_DAYS else (0, hours)
+    parts = (
+        count(days, "day") if days else "",
+        f"{hours} h" if hours else "",
+        f"{minutes} min" if minutes else "",
+    )
+    return " ".join(part for part in parts if part)
