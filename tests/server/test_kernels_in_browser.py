@@ -240,6 +240,10 @@ def test_a_narrow_page_shows_one_document_and_leaves_wide_ones_as_they_were(
     expect(page.locator(".jp-LauncherCard").first).to_be_visible(timeout=TIMEOUT_MS)
     expect(files).to_be_hidden()
     expect(tabs).to_be_hidden()
+    cards = page.locator(".jp-LauncherCard").evaluate_all(
+        "cards => cards.slice(0, 2).map(card => card.getBoundingClientRect().top)"
+    )
+    assert cards[0] == cards[1], "two stand side by side"
     picture(page, "narrow")
 
     page.set_viewport_size(wide)

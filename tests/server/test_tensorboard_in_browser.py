@@ -199,6 +199,12 @@ def test_the_new_menu_of_notebook_has_everything(context: BrowserContext, notebo
     picture(notebook, "tree-new")
     for name in ("Python 3", "Terminal", "New File", "New Folder", "TensorBoard"):
         expect(menu.get_by_text(re.compile(f"^{name}"))).to_have_count(1)
+    beside = menu.locator(".lm-Menu-item").evaluate_all(
+        """items => items.map(item => [...item.querySelectorAll('svg, .lm-Menu-itemLabel')]
+            .map(part => part.getBoundingClientRect())
+            .map(({ top, height }) => top + height / 2))"""
+    )
+    assert [line for line in beside if len(line) == 2 and abs(line[0] - line[1]) > 1] == []
 
     menu.get_by_text("TensorBoard").click()
 

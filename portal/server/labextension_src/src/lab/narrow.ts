@@ -15,7 +15,8 @@ const STYLE = `
   #jp-main-statusbar .jp-StatusBar-Middle { display: none; }
   #jp-main-statusbar .jp-StatusBar-Right { flex: 1; min-width: 0; }
   #data-scientist-portal-meter { min-width: 0; overflow: hidden; text-overflow: ellipsis; }
-  #jp-main-content-panel .jp-Launcher-body { padding: 8px; }
+  #jp-main-content-panel .jp-Launcher-body { padding: 0; }
+  #jp-main-content-panel .jp-Launcher-content { padding: 8px; }
   #top-panel { overflow-x: auto; scrollbar-width: none; }
   #top-panel #jp-NotebookLogo, #top-panel #data-scientist-portal-meter { display: none; }
 }

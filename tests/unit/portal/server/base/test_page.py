@@ -50,6 +50,18 @@ def test_the_styles_of_all_pages_give_way_to_those_of_each() -> None:
     assert [one for one in found if not one.startswith(":where(") and one not in alone] == []
 
 
+def test_pages_and_jupyterlab_have_the_accent_of_the_hub() -> None:
+    portal = Path(__file__).parents[5] / "portal"
+    of_hub = (portal / "hub/static/portal.css").read_text()
+    light, dark = re.findall(r"--portal-accent: (#\w+);", of_hub)
+    of_lab = (portal / "server/labextension_src/src/lab/theme.ts").read_text()
+    accents = re.findall(r"--accent: (#\w+);", FILES[SHARED].read_text())
+
+    assert set(accents) == {light, dark}
+    assert accents[0] == light
+    assert f"--jp-brand-color1: {light};" in of_lab
+
+
 def test_no_two_features_have_a_file_of_one_name() -> None:
     """All are served below one address, where the first file of a name would hide others."""
     assert len(FILES) == sum(len([*folder.iterdir()]) for folder in FOLDERS)
