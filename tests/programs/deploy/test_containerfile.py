@@ -14,11 +14,14 @@ CHECKOUT = Path(__file__).parents[3]
 
 
 def test_each_program_starts_from_what_was_copied_before_it(tmp_path: Path) -> None:
+    lines = (CHECKOUT / ".containerignore").read_text().splitlines()
+    sent = {line.removeprefix("!") for line in lines if line.startswith("!")}
     started = []
     for line in (CHECKOUT / "Containerfile").read_text().replace("\\\n", " ").splitlines():
         order, _, rest = line.partition(" ")
         if order == "COPY":
             *sources, target = rest.split()
+            assert {Path(source).parts[0] for source in sources} <= sent, rest
             for source in sources:
                 copy(CHECKOUT / source, tmp_path / target, is_folder=target.endswith("/"))
         elif order == "RUN" and rest.startswith("deploy/"):
