@@ -205,6 +205,24 @@ def test_notebook_7_has_the_same_jobs_in_a_tab(context: BrowserContext) -> None:
     page.close()
 
 
+def test_an_array_is_one_row_that_opens_its_tasks_and_cancels_them(page: Page) -> None:
+    argv = ("sbatch", "--parsable", "--begin=now+1hour", "--array=1-40", "--output=/dev/null")
+    array = as_user(*argv, "--job-name=sweep", "--wrap=true").strip()
+
+    page.goto(f"{ADDRESS}/user/{USER}/portal/jobs")
+    row = page.locator(f"[data-job='{array}']")
+    expect(row).to_contain_text("40 tasks: 40 waiting.", timeout=TIMEOUT_MS)
+    tasks = page.locator(f"[data-job^='{array}_']")
+    expect(tasks).to_be_hidden()
+    row.get_by_role("button", name="Tasks of job").click()
+    expect(tasks).to_be_visible()
+    row.get_by_role("button", name="Hold").click()
+    expect(row.get_by_role("button", name="Release")).to_be_visible(timeout=TIMEOUT_MS)
+    page.once("dialog", lambda dialog: dialog.accept())
+    row.get_by_role("button", name="Cancel").click()
+    expect(row).to_contain_text("cancelled", timeout=TIMEOUT_MS)
+
+
 def test_a_template_is_restored_and_the_edited_one_is_kept(page: Page) -> None:
     original = (SITE_TEMPLATES / TEMPLATE).read_text()
     write_as_user(HOME / "templates" / TEMPLATE, '{"cells": [], "metadata": {}}')

@@ -15,7 +15,7 @@ from jupyter_server.base.handlers import APIHandler
 
 from portal.server.base.authorization import RouteArguments, for_the_user, whole_number
 from portal.server.jobs.errors import JobError
-from portal.server.jobs.jobs import parse_action
+from portal.server.jobs.job import parse_action
 from portal.server.jobs.listing import JobList
 from portal.server.jobs.output_file import read_piece
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from enum import StrEnum
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from dsportal.diagnosis import Situation, explain_end, explain_waiting, is_held
 from dsportal.diagnosis.messages import JOB, SESSION, Subject
 from dsportal.slurm.listing import Sacct, Squeue
 from dsportal.slurm.states import JobState, Phase, parse_cancelled_by, parse_state
-from portal.server.jobs.errors import JobError
+from portal.server.jobs.arrays import count_tasks, fold, newest
+from portal.server.jobs.job import Action, SlurmJob
 from portal.server.jobs.times import elapsed_words, limit_words, parse_time
 from spawner.slurm.jobs import NAME_PREFIX
 
@@ -29,7 +27,7 @@ ENDED = Sacct(
         *("ReqTRES", "End", "ExitCode", "NodeList", "JobName"),
     )
 )
-# Ended jobs of one list.
+# Ended jobs and arrays of one list.
 N_ENDED = 50
 # Of which accounting prints the state too, but squeue knows it better.
 _NOT_OVER = frozenset({"PENDING", "RUNNING", "SUSPENDED", "REQUEUED"})
@@ -46,74 +44,6 @@ _WORDS = {
 }
 # 12, a task 12_3, a component 12+1 of a heterogeneous job, waiting tasks 12_[1-5%2].
 _JOB_ID = re.compile(r"[0-9]+(?:_[0-9]+|\+[0-9]+|_\[[0-9,%-]{1,200}\])?", re.ASCII)
-
-
-class Action(StrEnum):
-    """What the user can do with a job besides cancelling it, as commands of scontrol."""
-
-    HOLD = "hold"
-    RELEASE = "release"
-    REQUEUE = "requeue"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SlurmJob:
-    """One job of the user.
-
-    Attributes:
-        id: Slurm's job id, of an array with the task: 12_3.
-        state: Slurm's word, such as RUNNING.
-        label: The state in words, such as "Waiting".
-        phase: "waiting", "running", "completed" or "failed", also for a cancelled one; "" for what
-            is not known.
-        is_over: Whether it ended; its output grows no more.
-        is_session: Whether it carries a session of the portal.
-        elapsed: Time that it has run, such as "45 s" or "2 h 5 min"; "" before.
-        limit: Its time limit, such as "8 h"; "" for none.
-        n_gpus: GPUs on all nodes together.
-        gpu_type: Their type, or "".
-        at_s: When it started or, if it is over, ended, in seconds since 1970; infinite while it
-            waits.
-        starts_at: When Slurm expects it to start, in ISO 8601 with an offset, or "".
-        nodes: Its nodes while it runs, in Slurm's short form, or "".
-        actions: What the user can do with it besides cancelling it.
-        reason: Why it waits or did not end well, and the next step, in words; "" for neither.
-    """
-
-    id: str
-    name: str
-    state: str
-    label: str
-    phase: str
-    is_over: bool
-    is_session: bool
-    partition: str
-    elapsed: str
-    limit: str
-    n_nodes: str
-    n_cores: str
-    n_gpus: int
-    gpu_type: str
-    at_s: float
-    starts_at: str
-    nodes: str
-    actions: tuple[Action, ...]
-    reason: str
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the job as JSON values."""
-        values = asdict(self)
-        # JSON has no infinity.
-        del values["at_s"]
-        return values
-
-
-def parse_action(value: object) -> Action:
-    """Return what a request's `value` names."""
-    action = next((action for action in Action if action == value), None)
-    if action is None:
-        raise JobError(f"{value!r:.60} cannot be done to a job. Choose {', '.join(Action)}.")
-    return action
 
 
 def is_job_id(text: str) -> bool:
@@ -143,14 +73,18 @@ def parse_queue(
 
 
 def parse_lists(queued: str, accounting: str, nonce: str) -> list[SlurmJob]:
-    """Return what waits and runs, of squeue, and then what has ended, of sacct.
+    """Return what waits and runs, of squeue, and then what has ended, of sacct; arrays folded.
 
     Both texts have their fields and rows of one `nonce`.
     """
     ids = {fields[0] for fields in QUEUED.rows(queued, nonce)}
-    jobs = parse_queue(queued, nonce, parse_gpus(accounting, nonce, ids))
+    queue = parse_queue(queued, nonce, parse_gpus(accounting, nonce, ids))
     # A job that is just ending can be in both.
-    return jobs + parse_accounting(accounting, nonce, ids, user_uid=os.getuid())
+    ended = [fields for fields in _ended(accounting, nonce) if fields[0] not in ids]
+    states = [(job.id, job.label) for job in queue]
+    counts = count_tasks([*states, *((fields[0], _label(fields[1])) for fields in ended)])
+    shown = newest(ended, [fields[0] for fields in ended], counts, N_ENDED)
+    return fold([*queue, *(_ended_job(fields, os.getuid()) for fields in shown)], counts)
 
 
 def parse_gpus(text: str, nonce: str, job_ids: Collection[str]) -> dict[str, tuple[int, str]]:
@@ -164,32 +98,27 @@ def parse_gpus(text: str, nonce: str, job_ids: Collection[str]) -> dict[str, tup
     return {job_id: gpus for job_id, gpus in found.items() if gpus[0]}
 
 
-def parse_accounting(
-    text: str, nonce: str, known: Collection[str] = (), *, user_uid: int | None = None
-) -> list[SlurmJob]:
-    """Return the ended jobs in the output of sacct, newest first, at most N_ENDED, no session.
+def parse_accounting(text: str, nonce: str, *, user_uid: int | None = None) -> list[SlurmJob]:
+    """Return the ended jobs in the output of sacct except sessions, newest first.
 
     Args:
         text: Lines of `ENDED`; others are skipped.
         nonce: Separates the fields.
-        known: Ids of jobs that are left out.
         user_uid: The user's uid, to tell whose cancellation it was.
     """
-    ended = [
-        fields
-        for fields in ENDED.rows(text, nonce)
-        if fields[1] not in _NOT_OVER and fields[0] not in known and not _is_session(fields)
-    ]
-    # sacct prints the oldest first. A day may have an array of 10,000 tasks.
-    return [
-        _job(
-            fields,
-            is_over=True,
-            reason=_why_it_ended(fields, user_uid),
-            gpus=_gpus(fields[7]),
-        )
-        for fields in ended[: -N_ENDED - 1 : -1]
-    ]
+    # sacct prints the oldest first.
+    return [_ended_job(fields, user_uid) for fields in reversed(list(_ended(text, nonce)))]
+
+
+def _ended(text: str, nonce: str) -> Iterator[list[str]]:
+    for fields in ENDED.rows(text, nonce):
+        if fields[1] not in _NOT_OVER and not _is_session(fields):
+            yield fields
+
+
+def _ended_job(fields: list[str], user_uid: int | None) -> SlurmJob:
+    reason = _why_it_ended(fields, user_uid)
+    return _job(fields, is_over=True, reason=reason, gpus=_gpus(fields[7]))
 
 
 def _why_it_waits(fields: Sequence[str], *, n_gpus: int) -> str:
@@ -234,7 +163,7 @@ def _job(fields: list[str], *, is_over: bool, reason: str, gpus: tuple[int, str]
     return SlurmJob(
         id=fields[0],
         state=word,
-        label=_WORDS.get(state, word.replace("_", " ").capitalize()),
+        label=_label(word),
         phase=_phase(state, is_over=is_over),
         is_over=is_over,
         is_session=is_session,
@@ -252,6 +181,11 @@ def _job(fields: list[str], *, is_over: bool, reason: str, gpus: tuple[int, str]
         reason=reason,
         name=fields[-1],
     )
+
+
+def _label(text: str) -> str:
+    word = text.partition(" ")[0]
+    return _WORDS.get(parse_state(word), word.replace("_", " ").capitalize())
 
 
 def _actions(state: JobState, reason: str) -> tuple[Action, ...]:

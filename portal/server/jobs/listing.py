@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from portal.server.jobs.jobs import SlurmJob
+from portal.server.jobs.job import SlurmJob
 from portal.server.jobs.queue import JobQueue
 from portal.server.jobs.run_view import RunView
 from portal.server.jobs.runs import Runs
@@ -70,6 +70,8 @@ class JobList:
 def join_rows(jobs: Sequence[SlurmJob], runs: Sequence[RunView]) -> list[Row]:
     """Return what waits, then what runs, then what is over, each with the newest first.
 
+    Tasks of an array follow its row.
+
     Args:
         jobs: In Slurm's order, which those that wait keep.
         runs: The newest first.
@@ -77,4 +79,12 @@ def join_rows(jobs: Sequence[SlurmJob], runs: Sequence[RunView]) -> list[Row]:
     by_id = {job.id: job for job in jobs}
     rows = [Row(job=by_id.pop(run.record.job_id, None), run=run) for run in runs]
     rows += [Row(job=job, run=None) for job in by_id.values()]
-    return sorted(rows, key=lambda row: (row.is_over, -row.at_s))
+    tasks: dict[str, list[Row]] = {}
+    for row in rows:
+        tasks.setdefault("" if row.job is None else row.job.array, []).append(row)
+    ordered = sorted(tasks.pop("", []), key=lambda row: (row.is_over, -row.at_s))
+    return [
+        each
+        for row in ordered
+        for each in (row, *(tasks.get(row.job.id, ()) if row.job is not None else ()))
+    ]

@@ -16,11 +16,10 @@ from dsportal.slurm.errors import PortalError
 from dsportal.slurm.listing import NO_SUCH_JOB, PARSABLE_JOB_ID, new_nonce
 from portal.server.base.commands import VARIABLE as COMMANDS
 from portal.server.jobs.errors import JobError, NoSuchJobError
+from portal.server.jobs.job import Action, SlurmJob
 from portal.server.jobs.jobs import (
     ENDED,
     QUEUED,
-    Action,
-    SlurmJob,
     is_job_id,
     parse_lists,
 )

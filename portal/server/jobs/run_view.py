@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from portal.server.jobs.jobs import SlurmJob
+from portal.server.jobs.job import SlurmJob
 from portal.server.jobs.run_folder import FolderSize, RunRecord
 
 # From the folder of a run to its step or job in Slurm's list.

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from dsportal.slurm.listing import Squeue, new_nonce
 from portal.server.jobs.errors import NoSuchRunError, RunError
-from portal.server.jobs.jobs import SlurmJob
+from portal.server.jobs.job import SlurmJob
 from portal.server.jobs.queue import JobQueue
 from portal.server.jobs.run_folder import (
     MOST_LABEL_CHARACTERS,

@@ -25,6 +25,8 @@ class Panel extends Requests {
     this.nLists = 0;
     this.gpus = root.dataset.gpus ?? 'GPUs';
     this.followed = null;
+    // Ids of the arrays whose tasks are shown.
+    this.opened = new Set();
     this.submission = new Submission(root, this.api, id => this.follow(id));
   }
 
@@ -65,7 +67,7 @@ class Panel extends Requests {
       const item = this.items.get(key) ?? this.newItem(row);
       this.items.set(key, item);
       this.update(item, row);
-      if (row.job && row.job.id === this.followed && row.job.phase !== 'waiting') {
+      if (row.job?.id === this.followed && !row.job.tasks && row.job.phase !== 'waiting') {
         this.followed = null;
         this.toggleOutput(item, row);
         item.element.scrollIntoView({ block: 'nearest' });
@@ -91,6 +93,7 @@ class Panel extends Requests {
     const element = document.createElement('li');
     if (job) {
       element.dataset.job = job.id;
+      element.className = job.array ? 'task' : '';
     }
     if (run) {
       element.dataset.run = run.name;
@@ -102,9 +105,10 @@ class Panel extends Requests {
 
   update(item, row) {
     const { job, run } = row;
+    item.element.hidden = Boolean(job?.array) && !this.opened.has(job.array);
     item.info.replaceChildren(...infoOf(row, this.gpus, this.baseUrl));
     // The buttons are made again only if they change, so that the focus stays.
-    const made = JSON.stringify([run?.state, run?.has_events, run?.mlflow, run?.label, job?.phase, job?.actions, item.output !== null]);
+    const made = JSON.stringify([run?.state, run?.has_events, run?.mlflow, run?.label, job?.phase, job?.actions, this.opened.has(job?.id), item.output !== null]);
     if (made !== item.made) {
       const focused = item.actions.contains(document.activeElement) ? document.activeElement.textContent : null;
       item.made = made;
@@ -120,7 +124,10 @@ class Panel extends Requests {
     const { job, run } = row;
     const name = run ? nameOf(row) : `job ${job.id}`;
     const actions = [];
-    if (run || (!job.is_session && job.phase !== 'waiting')) {
+    if (job?.tasks) {
+      const words = this.opened.has(job.id) ? 'Hide tasks' : 'Tasks';
+      actions.push(button(words, `${words} of ${name}`, () => this.toggleTasks(job.id)));
+    } else if (run || (!job.is_session && job.phase !== 'waiting')) {
       actions.push(button(item.output ? 'Hide output' : 'Output', `Output of ${name}`, () => this.toggleOutput(item, row)));
     }
     if (run?.has_events) {
@@ -137,7 +144,7 @@ class Panel extends Requests {
     if (run && !run.is_over) {
       actions.push(button('Stop', `Stop ${name}`, () => this.end(run)));
     } else if (!run && !job.is_over && !job.is_session) {
-      actions.push(button('Cancel', `Cancel ${name}`, () => this.cancel(job.id)));
+      actions.push(button('Cancel', `Cancel ${name}`, () => this.cancel(job)));
     }
     if (run) {
       actions.push(button('Name', `Name ${name}`, () => this.rename(run)));
@@ -146,6 +153,13 @@ class Panel extends Requests {
       actions.push(button('Remove', `Remove ${name}`, () => this.remove(run)));
     }
     return actions;
+  }
+
+  async toggleTasks(id) {
+    if (!this.opened.delete(id)) {
+      this.opened.add(id);
+    }
+    await this.refresh();
   }
 
   toggleOutput(item, row) {
@@ -207,8 +221,8 @@ class Panel extends Requests {
     }
   }
 
-  async cancel(id) {
-    if (confirm(`Cancel job ${id}?`)) {
+  async cancel({ id, tasks }) {
+    if (confirm(`Cancel job ${id}${tasks ? ' with all tasks that wait and run' : ''}?`)) {
       await this.change(() => this.ask('DELETE', `jobs/${encodeURIComponent(id)}`), `Job ${id} was cancelled.`);
     }
   }

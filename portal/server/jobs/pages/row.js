@@ -21,6 +21,9 @@ export function infoOf(row, gpus, baseUrl) {
   if (run?.label) {
     parts.push(text('p', run.function, 'small'));
   }
+  if (job?.tasks) {
+    parts.push(text('p', job.tasks));
+  }
   if (job) {
     parts.push(text('p', jobWords(job, gpus), 'small'));
   }

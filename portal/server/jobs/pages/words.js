@@ -43,7 +43,7 @@ export function nameOf({ job, run }) {
 
 /** "Job 12: 2 GPUs (v100), 16 cores in gpu. 5 min of 8 h." */
 export function jobWords(job, gpus) {
-  const { id, n_nodes, n_cores, n_gpus, gpu_type, partition, nodes, elapsed, limit } = job;
+  const { id, tasks, n_nodes, n_cores, n_gpus, gpu_type, partition, nodes, elapsed, limit } = job;
   const resources = [
     n_gpus ? count(n_gpus, gpus) + (gpu_type ? ` (${gpu_type})` : '') : '',
     count(n_cores, 'cores'),
@@ -51,7 +51,7 @@ export function jobWords(job, gpus) {
   ];
   const time = elapsed && limit ? `${elapsed} of ${limit}` : elapsed || (limit && `up to ${limit}`);
   const place = resources.filter(part => part).join(', ') + (partition ? ` in ${partition}` : '');
-  return `Job ${id}: ${place}.${time ? ` ${time}.` : ''}`;
+  return `Job ${id}${tasks ? ', each task' : ''}: ${place}.${time ? ` ${time}.` : ''}`;
 }
 
 /** "2 GPUs, 1 node. Started Mon 2 Nov, 10:00, for 5 min, 3 MB." */

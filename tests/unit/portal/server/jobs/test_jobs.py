@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from portal.server.jobs.errors import JobError
+from portal.server.jobs.job import Action, parse_action
 from portal.server.jobs.jobs import (
     N_ENDED,
-    Action,
     is_job_id,
     parse_accounting,
-    parse_action,
     parse_gpus,
     parse_lists,
     parse_queue,
@@ -116,12 +115,12 @@ def test_accounting_adds_what_has_ended() -> None:
 
 def test_of_many_jobs_that_have_ended_the_newest_are_listed_and_of_the_queue_each_once() -> None:
     line = "{}|COMPLETED|jupyter|00:01:00|00:10:00|1|8|cpu=8|2026-11-23T06:00:00|0:0|node01|many"
-    accounting = ACCOUNTING + "\n".join(line.format(f"9_{task}") for task in range(10_000))
-    queue = QUEUE.replace("m|7|", "m|9_9999|").replace("m|", "@|")
+    accounting = ACCOUNTING + "\n".join(line.format(job_id) for job_id in range(100, 10_100))
+    queue = QUEUE.replace("m|7|", "m|10099|").replace("m|", "@|")
 
     jobs = parse_lists(queue, accounting.replace("|", "@"), "@")
 
-    assert [job.id for job in jobs[:3]] == ["9_9999", "8", "9_9998"]
+    assert [job.id for job in jobs[:3]] == ["10099", "8", "10098"]
     assert len(jobs) == 2 + N_ENDED
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from portal.server.jobs.jobs import SlurmJob, parse_accounting, parse_queue
+from portal.server.jobs.job import SlurmJob
+from portal.server.jobs.jobs import parse_accounting, parse_queue
 from portal.server.jobs.listing import join_rows
 from portal.server.jobs.run_folder import RunRecord
 from portal.server.jobs.run_view import RunView

@@ -11,7 +11,8 @@ import pytest
 from dsportal.task.folder import RunFolder
 from dsportal.task.plan import End, Plan
 from portal.server.jobs.errors import NoSuchRunError, RunError
-from portal.server.jobs.jobs import SlurmJob, parse_accounting, parse_queue
+from portal.server.jobs.job import SlurmJob
+from portal.server.jobs.jobs import parse_accounting, parse_queue
 from portal.server.jobs.queue import JobQueue
 from portal.server.jobs.run_folder import RunRecord
 from portal.server.jobs.run_view import STARTS_WITHIN_S, Listing, RunView, view_run

@@ -1,0 +1,81 @@
+"""One job of the user, and what the user can do with it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from portal.server.jobs.errors import JobError
+
+
+class Action(StrEnum):
+    """What the user can do with a job besides cancelling it, as commands of scontrol."""
+
+    HOLD = "hold"
+    RELEASE = "release"
+    REQUEUE = "requeue"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlurmJob:
+    """One job of the user.
+
+    Attributes:
+        id: Slurm's job id, of an array with the task: 12_3.
+        state: Slurm's word, such as RUNNING.
+        label: The state in words, such as "Waiting".
+        phase: "waiting", "running", "completed" or "failed", also for a cancelled one; "" for what
+            is not known.
+        is_over: Whether it ended; its output grows no more.
+        is_session: Whether it carries a session of the portal.
+        elapsed: Time that it has run, such as "45 s" or "2 h 5 min"; "" before.
+        limit: Its time limit, such as "8 h"; "" for none.
+        n_gpus: GPUs on all nodes together.
+        gpu_type: Their type, or "".
+        at_s: When it started or, if it is over, ended, in seconds since 1970; infinite while it
+            waits.
+        starts_at: When Slurm expects it to start, in ISO 8601 with an offset, or "".
+        nodes: Its nodes while it runs, in Slurm's short form, or "".
+        actions: What the user can do with it besides cancelling it.
+        reason: Why it waits or did not end well, and the next step, in words; "" for neither.
+        array: The id of the array below whose row it is listed, or "".
+        tasks: Of the row of an array, how many of its tasks are in which state, in words; else "".
+    """
+
+    id: str
+    name: str
+    state: str
+    label: str
+    phase: str
+    is_over: bool
+    is_session: bool
+    partition: str
+    elapsed: str
+    limit: str
+    n_nodes: str
+    n_cores: str
+    n_gpus: int
+    gpu_type: str
+    at_s: float
+    starts_at: str
+    nodes: str
+    actions: tuple[Action, ...]
+    reason: str
+    array: str = ""
+    tasks: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the job as JSON values."""
+        values = asdict(self)
+        # JSON has no infinity.
+        del values["at_s"]
+        return values
+
+
+def parse_action(value: object) -> Action:
+    """Return what a request's `value` names."""
+    action = next((action for action in Action if action == value), None)
+    if action is None:
+        raise JobError(f"{value!r:.60} cannot be done to a job. Choose {', '.join(Action)}.")
+    return action
