@@ -169,7 +169,7 @@ def _install(
         words = [*_install_words(python, target, Path(name)), *indexes.options, package]
         problem = (
             f"{package} could not be installed for Python {python.version} of the image. The "
-            f"output of uv is above. Without a way to a package index, put the wheels of {package} "
+            f"output of uv says why. Without a way to a package index, put the wheels of {package} "
             f"and of what it depends on into a folder, and name that as find-links in "
             f"~/.config/pip/pip.conf. Or install {package} in the image."
         )

@@ -162,7 +162,7 @@ def _make_empty(folder: Path, base: Base, builder: Builder) -> None:
         return
     builder.run(
         *("venv", "--quiet", "--no-project", "--python", base.python, folder),
-        problem=f"There is no Python {base.python} for it. The output of uv is above. Nothing was "
+        problem=f"There is no Python {base.python} for it. The output of uv says why. Nothing was "
         "made. Name a version that this node has, or none for the portal's own.",
     )
 
@@ -214,7 +214,7 @@ def _no_versions(base: Base) -> str:
         )
     return (
         f"No versions of these packages were found that fit the kernel {base.like}, whose own "
-        "packages keep theirs. The output of uv is above. Nothing was changed. Ask for other "
+        "packages keep theirs. The output of uv says why. Nothing was changed. Ask for other "
         "versions, or for an environment that is not based on a kernel."
     )
 
@@ -231,7 +231,7 @@ def _sync(folder: Path, builder: Builder) -> None:
             *("pip", "sync", "--allow-empty-requirements"),
             *(folder / LOCK, "--python", folder / "bin/python"),
             *builder.indexes.options,
-            problem="The packages could not be installed. The output of uv is above. Nothing was "
+            problem="The packages could not be installed. The output of uv says why. Nothing was "
             "changed. If the disk is full, make room or choose another folder.",
         )
     finally:

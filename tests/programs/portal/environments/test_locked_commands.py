@@ -134,7 +134,7 @@ def test_another_file_than_the_locked_one_is_not_installed(
 
     said = capfd.readouterr().err
     assert "Hash mismatch" in said
-    assert "The packages could not be installed. The output of uv is above." in said
+    assert "The packages could not be installed. The output of uv says why." in said
     assert not folder_of(home, "mine").exists()
 
 
