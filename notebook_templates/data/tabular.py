@@ -10,11 +10,11 @@
 # ruff: noqa: D100, D103
 
 # %% [markdown]
-# # A model for a table, on all cores, with scikit-learn
+# # Gradient boosting and other models for a table, on all cores
 #
 # For tables of up to some million rows, gradient boosting on a few cores is often better and faster
-# than a network on a GPU. Compares four models by cross-validation, tunes the best one, tests it
-# once and says which columns it uses.
+# than a network on a GPU. Compares four models of scikit-learn by cross-validation, tunes the best
+# one, tests it once and says which columns it uses.
 #
 # | | |
 # |---|---|

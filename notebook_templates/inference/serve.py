@@ -186,10 +186,12 @@ for name, (n_clients, size) in WAYS.items():
 
 _, (left, right) = plt.subplots(1, 2, figsize=(9, 2.6), layout="constrained")
 left.barh([*rates], [*rates.values()], color="#0b6bcb")
-left.set(xlabel="images/s", xscale="log")
+left.set(xlabel="images/s")
 right.barh([*medians_ms], [*medians_ms.values()], color="#9aa5b1")
 right.set(xlabel="ms for a request, median")
 for axis in (left, right):
+    axis.bar_label(axis.containers[0], fmt="{:,.0f}", padding=3)
+    axis.margins(x=0.15)
     axis.invert_yaxis()
     axis.spines[["top", "right"]].set_visible(False)
 

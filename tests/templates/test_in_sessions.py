@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 
 import pytest
 
-from tests.lab.foreign.run_notebook import Session, run_notebook
+from tests.lab.foreign.run_notebook import Session, run_cell, run_notebook
 from tests.support.portal_client import ADDRESS, PortalClient
 from tests.templates.notebooks import TEMPLATES
 
@@ -53,3 +54,26 @@ async def test_a_template_runs_to_its_end_in_a_session(portal_session: Session, 
 
     assert done["error"] == "", done["text"][-2000:]
     assert "Test accuracy: " in done["text"]
+
+
+async def test_the_dashboard_of_dask_opens_through_the_session(portal_session: Session) -> None:
+    path = "templates/dask/on_slurm.ipynb"
+    kernel = {"name": kernel_of("dask/on_slurm.ipynb")}
+    opened = portal_session.ask(
+        "POST", "api/sessions", {"path": path, "name": path, "type": "notebook", "kernel": kernel}
+    )
+    text = ""
+    try:
+        socket = await portal_session.connect(opened["kernel"]["id"])
+        for cell in json.loads((TEMPLATES / "dask/on_slurm.ipynb").read_text())["cells"]:
+            if cell["cell_type"] == "code" and "Dashboard:" not in text:
+                more, error = await run_cell(socket, "".join(cell["source"]))
+                assert error == ""
+                text += more
+        link = re.search(rf"^Dashboard: /user/{USER}/(port/\d+)/status$", text, re.MULTILINE)
+        assert link is not None, text
+        shown = portal_session.ask("GET", f"{link[1]}/json/identity.json")
+        assert f"Scheduler: {shown['address']}\n" in text
+        socket.close()
+    finally:
+        portal_session.ask("DELETE", f"api/sessions/{opened['id']}")

@@ -32,12 +32,25 @@ def transformer(session):
     return execute(session, "pytorch/transformer.ipynb")
 
 
+@pytest.fixture(scope="module")
+def segmentation(session):
+    return execute(session, "pytorch/segmentation.ipynb")
+
+
+@pytest.fixture(scope="module")
+def text_data(session):
+    return execute(session, "pytorch/text_data.ipynb")
+
+
 @pytest.mark.parametrize(
     ("notebook", "at_least", "n_pictures"),
     [
         ("your_own", 0.8, 1),
         pytest.param("tabular", 0.9, 1, marks=pytest.mark.release),
         pytest.param("images", 0.85, 3, marks=pytest.mark.release),
+        pytest.param("segmentation", 0.98, 1, marks=pytest.mark.release),
+        # Guessing among the packages would be 0.17.
+        pytest.param("text_data", 0.4, 1, marks=pytest.mark.release),
     ],
 )
 def test_a_notebook_runs_to_its_end_without_a_warning_and_learns(
@@ -81,3 +94,26 @@ def test_the_table_is_searched_on_all_cores_of_the_session(tabular):
     # On fewer cores nothing is gained that could be shown.
     is_shown = re.search(compared, tabular.text, re.MULTILINE) is not None
     assert is_shown == (int(n_cores[1]) >= 4)
+
+
+@pytest.mark.release
+def test_pixels_become_objects_most_of_which_are_there(segmentation):
+    (found,) = re.findall(r"^\d+ objects found, ([\d.]+)% of them right$", segmentation.text, re.M)
+    (there,) = re.findall(r"^\d+ objects there, ([\d.]+)% of them found$", segmentation.text, re.M)
+
+    assert float(found) > 80
+    assert float(there) > 80
+
+
+@pytest.mark.release
+def test_batches_of_a_length_hold_less_padding_and_tokens_are_made_once(text_data):
+    shares = dict(
+        re.findall(r"^(random|of a length) +([\d.]+)% padding", text_data.text, re.MULTILINE)
+    )
+    once = re.search(r"^1 process: ([\d.]+) s$", text_data.text, re.MULTILINE)
+    again = re.search(r"^again, from its file: ([\d.]+) s$", text_data.text, re.MULTILINE)
+
+    assert float(shares["of a length"]) < 0.5 * float(shares["random"])
+    assert once is not None
+    assert again is not None
+    assert float(again[1]) < float(once[1])

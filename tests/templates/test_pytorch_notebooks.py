@@ -15,6 +15,7 @@ SEARCH = pytest.param("search", marks=pytest.mark.release)
 PROFILE = pytest.param("profile", marks=pytest.mark.release)
 COMPILE = pytest.param("compile_", marks=pytest.mark.release)
 FSDP = pytest.param("fsdp", marks=pytest.mark.release)
+LIGHTNING = pytest.param("lightning_trainer", marks=pytest.mark.release)
 MIXED_PRECISION = pytest.param("mixed_precision", marks=pytest.mark.release)
 
 
@@ -53,14 +54,23 @@ def mixed_precision(session):
     return execute(session, "pytorch/mixed_precision.ipynb")
 
 
+@pytest.fixture(scope="module")
+def lightning_trainer(session):
+    return execute(session, "pytorch/lightning_trainer.ipynb")
+
+
 @pytest.mark.parametrize(
-    "name", ["digits", COMPILE, DISTRIBUTED, FSDP, MIXED_PRECISION, PROFILE, SEARCH]
+    "name",
+    [
+        *("digits", COMPILE, DISTRIBUTED, FSDP, LIGHTNING),
+        *(MIXED_PRECISION, PROFILE, SEARCH),
+    ],
 )
 def test_a_pytorch_notebook_runs_to_its_end_without_a_warning(request, name):
     assert request.getfixturevalue(name).standard_error == ""
 
 
-@pytest.mark.parametrize("name", ["digits", DISTRIBUTED])
+@pytest.mark.parametrize("name", ["digits", DISTRIBUTED, LIGHTNING])
 def test_a_pytorch_notebook_reads_at_least_95_of_100_test_digits(request, name):
     assert request.getfixturevalue(name).figures["accuracy"] >= 0.95
 
@@ -160,3 +170,19 @@ def test_half_precision_stands_beside_full_precision(mixed_precision):
     assert networks == ["small", "wide"]
     assert abs(float(accuracies[0][0]) - float(accuracies[0][1])) < 0.03
     assert mixed_precision.figures["accuracy"] > 0.85
+
+
+@pytest.mark.release
+def test_lightning_trains_on_one_gpu_of_the_session_and_then_on_all(lightning_trainer):
+    ranks = re.findall(
+        r"^rank (\d): (\d+) steps, validation (0\.\d+)$", lightning_trainer.text, re.MULTILINE
+    )
+    best = re.search(r"^The best of \d epochs: \S+\.ckpt$", lightning_trainer.text, re.MULTILINE)
+
+    assert [rank for rank, _, _ in ranks] == ["0", "1"]
+    # Each has half of the images, and all agree on how good the network is.
+    assert {steps for _, steps, _ in ranks} == {str(4 * (3_500 // 64))}
+    assert len({accuracy for _, _, accuracy in ranks}) == 1
+    assert float(ranks[0][2]) > 0.9
+    assert best is not None
+    assert list((lightning_trainer.folder / "logs").glob("**/events.out.tfevents.*"))

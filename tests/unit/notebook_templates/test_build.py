@@ -134,10 +134,15 @@ def test_a_notebook_states_data_time_and_devices_at_its_top(source):
 
 # What a site's kernel has to have, by the name that Python imports it under.
 DISTRIBUTIONS = {
+    "dask": "dask",
+    "dask_jobqueue": "dask-jobqueue",
+    "datasets": "datasets",
     "keras": "keras",
+    "lightning": "lightning",
     "matplotlib": "matplotlib",
     "mxnet": "mxnet",
     "pandas": "pandas",
+    "scipy": "scipy",
     "sklearn": "scikit-learn",
     "tokenizers": "tokenizers",
     "numpy": "numpy",
