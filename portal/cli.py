@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from dsportal.slurm.errors import PortalError
-from portal import activate_command, job_command
+from portal import activate_command, job_command, session_command
 from portal.confirmation import Commands
 from portal.environments import cli as environments
 from portal.hub.config_check import site_problems
@@ -73,7 +73,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="dsportal", description="The Data Scientist Portal.")
     _add_version(parser)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    _add_user_commands(commands)
+    _add_user_commands(commands, parser)
     _add_administrators_commands(commands)
     return parser
 
@@ -111,7 +111,7 @@ def build_user_parser() -> argparse.ArgumentParser:
         epilog="Administrators have more commands on the portal's head node.",
     )
     _add_version(parser)
-    _add_user_commands(parser.add_subparsers(required=True, metavar="COMMAND"))
+    _add_user_commands(parser.add_subparsers(required=True, metavar="COMMAND"), parser)
     return parser
 
 
@@ -124,13 +124,14 @@ def _add_version(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_user_commands(commands: Commands) -> None:
+def _add_user_commands(commands: Commands, parser: argparse.ArgumentParser) -> None:
     version = commands.add_parser("version", help="print the version of the portal")
     version.set_defaults(run=print_version)
     environments.add_commands(commands)
     packages.add_commands(commands)
     activate_command.add_commands(commands)
     job_command.add_commands(commands)
+    session_command.add_commands(commands, parser)
 
 
 def print_version(_: argparse.Namespace) -> int:

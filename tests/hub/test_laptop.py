@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,16 +12,40 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import requests
 
 from dsportal.diagnosis import explain_waiting
 from tests.support.eventually import eventually
-from tests.support.laptop import Laptop
+from tests.support.laptop import NAME, Laptop
 from tests.support.portal_client import PortalClient, sessions_of
 
 pytestmark = pytest.mark.cluster
 
 USER, OTHER = "ada", "grace"
 N_NODES = 2
+NOTEBOOK = {
+    "cells": [
+        {
+            "cell_type": "code",
+            "execution_count": None,
+            "id": "parameters",
+            "metadata": {"tags": ["parameters"]},
+            "outputs": [],
+            "source": "lr = 0.0",
+        },
+        {
+            "cell_type": "code",
+            "execution_count": None,
+            "id": "train",
+            "metadata": {},
+            "outputs": [],
+            "source": "print('trained with', lr)",
+        },
+    ],
+    "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": ""}},
+    "nbformat": 4,
+    "nbformat_minor": 5,
+}
 WAITS_FOR_OTHERS = "|".join(
     re.escape(explain_waiting(reason).sentence) for reason in ("Resources", "Priority")
 )
@@ -36,8 +61,9 @@ def laptop(tmp_path: Path) -> Iterator[Laptop]:
     asked = {"expires_in": 3600, "scopes": ["servers!user", "access:servers!user"]}
     made = client.rest("POST", f"/users/{USER}/tokens", token, json=asked).json()
     laptop = Laptop(tmp_path)
-    done = laptop.portal("login", laptop.address, text=f"{made['token']}\n")
-    assert done.returncode == 0, done.stderr
+    for verb in ("login", "setup"):
+        done = laptop.portal(verb, laptop.address, text=f"{made['token']}\n")
+        assert done.returncode == 0, done.stderr
     yield laptop
     client.stop(token)
 
@@ -106,10 +132,63 @@ def test_a_session_that_waits_says_why_and_waits_on_after_ctrl_c(
     eventually(lambda: not sessions_of(USER), timeout_s=20)
 
 
+def test_a_notebook_of_the_laptop_runs_as_a_job_that_is_followed_to_its_end(
+    laptop: Laptop,
+) -> None:
+    name = "laptop-test"
+    (laptop.home / "train.ipynb").write_text(json.dumps(NOTEBOOK))
+    said(laptop.portal("start", "--gpus", "1"))
+    try:
+        said(laptop.portal("cp", "train.ipynb", f":{name}.ipynb"))
+        order = ("job", "new", f"{name}.ipynb", "-p", "lr=0.5", "--hours", "0.2", "--json")
+        queued = json.loads(said(laptop.portal(*order)))
+        (job,) = re.findall("runs as job ([0-9]+) with 1 GPU", queued["message"])
+
+        assert "trained with 0.5" in said(laptop.portal("logs", "--follow"))
+
+        rows = json.loads(said(laptop.portal("jobs", "--json")))["rows"]
+        (row,) = (row for row in rows if row["job"] and row["job"]["id"] == job)
+        assert row["run"]["state"] == "done"
+        # The same words in the session, which needs no token.
+        assert said(laptop.portal("jobs")) == said(laptop.ssh(NAME, "dsportal jobs"))
+        assert "trained with 0.5" in said(
+            laptop.portal("ssh", "dsportal", "logs", row["run"]["name"])
+        )
+    finally:
+        home = Path(f"/home/{USER}")
+        for path in (*home.glob(f"{name}*"), *home.glob(f"portal-runs/*-{name}-*")):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def test_a_session_gets_more_time_and_its_kernel_gpus(laptop: Laptop) -> None:
+    said(laptop.portal("start", "--hours", "1"))
+    left = re.compile("(1 h .*|2 h) are left\\.\n")
+
+    assert left.fullmatch(said(laptop.portal("extend")))
+    assert left.fullmatch(said(laptop.ssh(NAME, "dsportal extend")))
+    assert "No notebook is open" in laptop.portal("gpu").stderr
+    token = (laptop.home / f".ssh/dsportal/{NAME}/token").read_text().strip()
+    opened = requests.post(
+        f"{laptop.address}/user/{USER}/api/sessions",
+        json={"path": "a.ipynb", "type": "notebook", "name": "", "kernel": {"name": "python3"}},
+        headers={"Authorization": f"token {token}"},
+        timeout=60,
+    )
+    opened.raise_for_status()
+    assert said(laptop.portal("gpu", "1")).startswith("a.ipynb: ")
+    eventually(
+        lambda: json.loads(said(laptop.portal("gpu", "--json")))[0]["gpus"] == 1, timeout_s=60
+    )
+    said(laptop.portal("gpu", "0"))
+
+    said(laptop.ssh(NAME, "dsportal stop --yes"))
+    eventually(lambda: not sessions_of(USER), timeout_s=30)
+
+
 def test_what_the_hub_refuses_is_told_in_its_words(laptop: Laptop) -> None:
     refused = laptop.portal("start", "--gpus", "9")
 
     assert refused.returncode == 1
-    assert re.match("dsportal-ssh: .*4", refused.stderr)
+    assert re.match("dsportal: .*4", refused.stderr)
     assert "GPU" in refused.stderr
     assert sessions_of(USER) == []

@@ -109,7 +109,7 @@ def test_files_are_copied_both_ways(laptop: Laptop) -> None:
 
     said(laptop.run("sftp", *laptop.options, "-b", "-", NAME, text=batch))
     said(laptop.run("scp", *laptop.options, "up", f"{NAME}:ssh-test"))
-    said(laptop.run("scp", *laptop.options, f"{NAME}:ssh-test", "again"))
+    said(laptop.portal("cp", ":ssh-test", "again"))
     said(laptop.ssh(NAME, "rm ssh-test"))
 
     assert (laptop.home / "down").read_bytes() == data
@@ -170,15 +170,15 @@ def test_the_token_of_another_user_is_refused(laptop: Laptop, tmp_path: Path) ->
     )
 
     assert refused.returncode == 1
-    assert "dsportal-ssh: " in refused.stderr
+    assert "dsportal: " in refused.stderr
     assert "host_key" not in refused.stdout
 
 
 _AS_ANOTHER = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from dsportal_ssh import cli
-cli.Portal.me = lambda self: {"name": sys.argv[2]}
+from dsportal.laptop import cli, rest
+rest.Portal.me = lambda self: {"name": sys.argv[2]}
 sys.exit(cli.main(["proxy", "gpu-session"]))
 """
 

@@ -57,6 +57,14 @@ def test_a_token_may_little_expires_and_works_until_it_is_revoked(
     assert status_with(hub, token, "/users/linus") == 403
 
 
+def test_the_page_that_the_laptop_opens_has_the_choice_made(page: Page) -> None:
+    page.goto("/hub/token?for=sessions")
+
+    expect(page.get_by_label("Purpose")).to_have_value("dsportal")
+    expect(page.get_by_role("radio", name=re.compile("^Use my sessions"))).to_be_checked()
+    expect(page.get_by_label("Expires after")).to_have_value(str(30 * 24 * 3600))
+
+
 def test_a_token_that_the_hub_refuses_says_why(page: Page, hub: PrivateHub) -> None:
     page.get_by_label("Purpose").fill("too much")
     page.locator("input[name=scopes]").first.evaluate("e => { e.value = 'admin:users'; }")

@@ -7,6 +7,7 @@ import importlib
 import os
 import subprocess
 import sys
+import venv
 import zipfile
 from collections.abc import Iterator
 from configparser import ConfigParser
@@ -57,7 +58,8 @@ REQUIREMENTS = {
     'tensorflow>=2.15; extra == "horovod"',
 }
 ENTRY_POINTS = {
-    "dsportal": "portal.cli:main",
+    # The command dsportal, as that wheel's own script finds it.
+    "portal": "portal.cli:main",
     "dsportal-singleuser": "spawner.node.singleuser:main",
     "dsportal-user": "portal.cli:user_main",
     "slurm-gpu": "spawner.spawner:SlurmGPUSpawner",
@@ -181,3 +183,27 @@ def test_the_source_archive_makes_the_same_wheel(
     (from_archive,) = build(source, "build_wheel").glob("*.whl")
     with zipfile.ZipFile(direct) as one, zipfile.ZipFile(from_archive) as other:
         assert set(other.namelist()) == set(one.namelist())
+
+
+def test_the_wheel_of_dsportal_alone_gives_a_laptop_the_command_and_its_man_page(
+    sources: Path, tmp_path: Path
+) -> None:
+    wheel = next(build(sources / LIBRARY_SOURCE, "build_wheel").glob("*.whl"))
+    laptop = tmp_path / "laptop"
+    venv.create(laptop)
+    pip = (sys.executable, "-m", "pip", "--python", str(laptop / "bin/python"), "install")
+    subprocess.run([*pip, "--no-index", "--quiet", str(wheel)], check=True)
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(laptop / "bin/dsportal"), *words],
+            env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    assert run("--version").stdout == f"dsportal {spawner.__version__}\n"
+    assert "Run: dsportal login" in run("list").stderr
+    assert "needs the package websocket-client" in run("proxy", "gpu-session").stderr
+    assert (laptop / "share/man/man1/dsportal.1").is_file()

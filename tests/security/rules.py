@@ -36,7 +36,7 @@ HUB: dict[str, Who] = {
     r"/hub/help/?$": Who.ANYBODY,
     rf"/hub/help/({'|'.join(guide_names())})$": Who.ANYBODY,
     r"/hub/help/search\.json$": Who.ANYBODY,
-    r"/hub/help/dsportal-ssh\.pyz$": Who.ANYBODY,
+    r"/hub/help/dsportal\.pyz$": Who.ANYBODY,
     r"/hub/help/images/(.*)$": Who.ANYBODY,
     # Where the proxy leads who asks for a session that does not run.
     r"/hub/user/(?P<user_name>[^/]+)(?P<user_path>/.*)?$": Who.ANYBODY,

@@ -30,12 +30,12 @@ class Laptop:
         self.environment = {**os.environ, "HOME": str(home)}
         if authority is not None:
             self.environment["SSL_CERT_FILE"] = str(authority)
-        self.archive = home / "dsportal-ssh.pyz"
+        self.archive = home / "dsportal.pyz"
         with requests.Session() as http:
             # Else the authorities that the environment names are asked in its place.
             http.trust_env = False
             http.verify = str(authority) if authority else True
-            got = http.get(f"{address}/hub/help/dsportal-ssh.pyz", timeout=30)
+            got = http.get(f"{address}/hub/help/dsportal.pyz", timeout=30)
         got.raise_for_status()
         self.archive.write_bytes(got.content)
 

@@ -43,8 +43,6 @@ FORBIDDEN = {
         *(room for room in RUNS if room != "dsportal.task"),
     ),
     "portal/environments": ("portal.hub", "portal.server", "jupyter_server", *RUNS),
-    # On a laptop there is only Python.
-    "portal/laptop": ("spawner", "portal.hub", "portal.server", "dsportal", "tornado"),
     "portal/packages": ("portal.hub", "portal.server", "jupyter_server", *RUNS),
     DSPORTAL: ("portal", "spawner", "notebook_templates", "jupyterhub", "jupyter_server"),
     "notebook_templates": ("portal.hub", "portal.server", "spawner", "deploy", "tests"),
@@ -116,6 +114,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "slurm": (),
         "diagnosis": ("slurm",),
         "start": (),
+        "laptop": (),
         "packages": (),
         "data": (),
         "task": (),
@@ -132,6 +131,8 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
 OF_A_KERNEL = {
     *("tensorflow", "keras", "horovod", "torch"),
     *("numpy", "pandas", "cloudpickle", "IPython", "ipykernel", "zmq", "dsportal"),
+    # For ssh alone, on a laptop.
+    "websocket",
 }
 
 
@@ -245,6 +246,16 @@ def test_what_hub_and_kernels_share_needs_only_the_standard_library(room: str) -
     }
 
     assert roots - sys.stdlib_module_names <= {"dsportal"}
+
+
+def test_on_a_laptop_there_is_only_python_and_what_the_file_brings_along() -> None:
+    names = {name for path in modules(f"{DSPORTAL}/laptop") for name in run_time_imports_of(path)}
+    own = {name for name in names if name.partition(".")[0] == "dsportal"}
+
+    others = {name.partition(".")[0] for name in names - own}
+    assert others <= {*sys.stdlib_module_names, "websocket"}
+    brought = ("dsportal.amounts", "dsportal.laptop", "dsportal.__version__")
+    assert [n for n in own if n != "dsportal" and not n.startswith(brought)] == []
 
 
 PROGRAMS = [

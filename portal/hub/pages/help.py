@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from typing import Any
 
@@ -16,7 +17,7 @@ from portal.hub.pages.guide import (
     read_guide,
     search_parts,
 )
-from portal.hub.pages.ssh_client import SshClientHandler
+from portal.hub.pages.laptop_program import FILE, LaptopProgramHandler
 
 ROUTE = "/help"
 
@@ -60,7 +61,7 @@ def help_routes() -> list[tuple[Any, ...]]:
     images = (GUIDES_DIR / "images").resolve()
     return [
         (rf"{ROUTE}/?", HelpHandler),
-        (rf"{ROUTE}/dsportal-ssh\.pyz", SshClientHandler),
+        (f"{ROUTE}/{re.escape(FILE)}", LaptopProgramHandler),
         (rf"{ROUTE}/search\.json", HelpSearchHandler),
         (rf"{ROUTE}/({'|'.join(guide_names())})", HelpHandler),
         (rf"{ROUTE}/images/(.*)", HelpImageHandler, {"path": str(images)}),

@@ -21,6 +21,12 @@ async function ask(url, method, body) {
   return null;
 }
 
+// The command dsportal leads here for a token that may use sessions.
+if (new URLSearchParams(window.location.search).get("for") === "sessions") {
+  form.elements.note.value = "dsportal";
+  form.elements.scopes.value = "servers!user access:servers!user";
+}
+
 async function showLists() {
   const answer = await fetch(window.location.href, { headers: { Accept: "text/html" } });
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");

@@ -17,7 +17,6 @@ from portal.server.base.authorization import RouteArguments, for_the_user, whole
 from portal.server.jobs.errors import JobError
 from portal.server.jobs.job import parse_action
 from portal.server.jobs.listing import JobList
-from portal.server.jobs.output_file import read_piece
 
 
 class _JobsAPIHandler(RouteArguments, APIHandler):
@@ -146,8 +145,7 @@ class RunOutputHandler(_JobsAPIHandler):
     async def get(self, name: str) -> None:
         """Return a piece of what `rank` printed from byte `offset` on; without offset, its end."""
         rank = whole_number(self.get_query_argument("rank", ""), 0)
-        path = self.jobs.runs.folder(name) / f"rank-{rank}.log"
-        self.finish(asdict(read_piece(path, self.offset())))
+        self.finish(asdict(self.jobs.runs.read_output(name, rank, self.offset())))
 
 
 def job_routes(jobs: JobList, root_dir: str) -> list[Any]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from dsportal.slurm.listing import Squeue, new_nonce
 from portal.server.jobs.errors import NoSuchRunError, RunError
 from portal.server.jobs.job import SlurmJob
+from portal.server.jobs.output_file import Output, read_piece
 from portal.server.jobs.queue import JobQueue
 from portal.server.jobs.run_folder import (
     MOST_LABEL_CHARACTERS,
@@ -80,6 +81,10 @@ class Runs:
         if NAME.fullmatch(name) is None or folder.is_symlink() or not folder.is_dir():
             raise NoSuchRunError(f"There is no run {name!r:.80}. Choose one of the list.")
         return folder
+
+    def read_output(self, name: str, rank: int, offset: int) -> Output:
+        """Return a piece of what a rank printed; a negative `offset` means its end."""
+        return read_piece(self.folder(name) / f"rank-{rank}.log", offset)
 
     def rename(self, name: str, label: object) -> None:
         """Keep `label`, which the user calls a run; "" removes it."""

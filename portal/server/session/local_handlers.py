@@ -42,6 +42,12 @@ class LocalSessionHandler(_LocalHandler):
             self.note_use()
         self.finish({**await self.session.describe(), "page": self.page})
 
+    @telling_errors
+    async def delete(self) -> None:
+        """End the session: 202."""
+        await self.session.give_back()
+        self.set_status(202)
+
 
 class LocalExtensionHandler(_LocalHandler):
     """Extensions of the session."""

@@ -122,6 +122,6 @@ def _public_key(message: str | bytes) -> Any:
         return json.loads(message)["public_key"]
     except (ValueError, KeyError, TypeError) as error:
         raise SshError(
-            "The first message was no request for a connection. Load dsportal-ssh again from the "
+            "The first message was no request for a connection. Load dsportal.pyz again from the "
             "portal's help page about ssh."
         ) from error

@@ -58,7 +58,7 @@ def check_public_key(text: object) -> str:
     words = text.split(" ") if isinstance(text, str) else []
     key = " ".join(words[:2])
     if not _PUBLIC_KEY.fullmatch(key):
-        raise SshError("No public key came with the request. Run 'dsportal-ssh setup' again.")
+        raise SshError("No public key came with the request. Run 'dsportal setup' again.")
     return key
 
 

@@ -74,12 +74,15 @@ RUN = (
     RunBy(r"dsportal (un)?drain.*", "tests/hub/test_operations.py", '"drain"'),
     RunBy(r"dsportal sessions stop .*", "tests/hub/test_operations.py", '"sessions", "stop"'),
     RunBy(r"echo .*extra-server.txt", "tests/deploy/test_site_packages.py", "extra"),
+    RunBy(r"curl -LO .*/dsportal\.pyz", "tests/support/laptop.py", "/hub/help/dsportal.pyz"),
+    RunBy(r"python3 dsportal\.pyz setup .*", "tests/support/laptop.py", '"setup"'),
+    RunBy(r"python3 dsportal\.pyz login .*", "tests/hub/test_laptop.py", '"login"'),
+    RunBy(r"dsportal (start|logs|stop)( --.*)?", "tests/hub/test_laptop.py", '"logs", "--follow"'),
+    RunBy(r"dsportal job new train\.ipynb .*", "tests/hub/test_laptop.py", '"job", "new"'),
+    RunBy(r"dsportal cp photos :data/", "tests/hub/test_ssh.py", '"cp"'),
     RunBy(
-        r"curl -LO .*/dsportal-ssh\.pyz", "tests/support/laptop.py", "/hub/help/dsportal-ssh.pyz"
+        r"dsportal completion > .*", "tests/programs/dsportal/laptop/test_completion.py", "completi"
     ),
-    RunBy(r"python3 dsportal-ssh\.pyz setup .*", "tests/support/laptop.py", '"setup"'),
-    RunBy(r"python3 dsportal-ssh\.pyz login .*", "tests/hub/test_laptop.py", '"login"'),
-    RunBy(r"python3 dsportal-ssh\.pyz start .*", "tests/hub/test_laptop.py", '"start"'),
     RunBy(
         r"dsportal job new .* train\.ipynb .*", "tests/templates/test_job_file.py", "train.ipynb"
     ),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from dsportal.laptop.cli import build_parser as build_laptop_parser
 from portal.cli import build_parser, build_user_parser
 
 CHECKOUT = Path(__file__).parents[3]
@@ -37,7 +38,7 @@ def commands(text: str) -> list[list[str]]:
     """The arguments of each whole `dsportal` command of a page."""
     found = ["".join(match).rstrip() for match in COMMAND.findall(text)]
     return [
-        shlex.split(command)
+        shlex.split(command.partition(" > ")[0])
         for command in found
         # "dsportal environments add NAME --site ..." shows only a part.
         if "..." not in command
@@ -73,12 +74,24 @@ def test_every_page_is_in_the_list_of_its_folder() -> None:
         assert listed == {page.stem for page in index.parent.glob("*.md")} - {"index"}
 
 
-@pytest.mark.parametrize("folders", [("use",), ("install", "operate", "offer")])
-def test_every_command_has_the_options_that_the_guide_gives_it(folders: tuple[str, ...]) -> None:
-    pages = [page for folder in folders for page in (CHECKOUT / "docs" / folder).glob("*.md")]
+# About the user's own machine.
+OF_LAPTOPS = frozenset({"scripts", "ssh"})
+PARSERS = {
+    "laptop": (build_laptop_parser, lambda page: page.stem in OF_LAPTOPS),
+    "session": (
+        build_user_parser,
+        lambda page: page.parent.name == "use" and page.stem not in OF_LAPTOPS,
+    ),
+    "site": (build_parser, lambda page: page.parent.name in {"install", "operate", "offer"}),
+}
+
+
+@pytest.mark.parametrize("place", PARSERS)
+def test_every_command_has_the_options_that_the_guide_gives_it(place: str) -> None:
+    build, is_about = PARSERS[place]
+    pages = [page for page in GUIDES if is_about(page)]
     found = [each for page in pages for each in commands(page.read_text(encoding="utf-8"))]
-    # Sessions have no others.
-    parser = build_user_parser() if folders == ("use",) else build_parser()
+    parser = build()
     refused = []
     for arguments in found:
         try:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import html
 import http.client
-import json
 import os
-import socket
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 from dsportal.errors import TensorBoardError
+from dsportal.session_socket import VARIABLE, ask
 
-SOCKET_VARIABLE = "PORTAL_SERVER_SOCKET"
-_TIMEOUT_S = 60
 _NO_SERVER = (
     "You asked for a TensorBoard, but this Python was not started by a session's notebook server. "
     "Run it in a notebook or a terminal of the portal, or select the folder in the file browser "
@@ -41,7 +38,7 @@ def tensorboard(*folders: str | os.PathLike[str]) -> None:
         )
     # The server has a working directory of its own.
     names = [os.path.abspath(folder) for folder in folders]
-    board = ask_server(os.environ.get(SOCKET_VARIABLE, ""), names)
+    board = ask_server(os.environ.get(VARIABLE, ""), names)
     text = f"TensorBoard of {', '.join(board['logdirs'])}"
     if board["note"]:
         print(board["note"])
@@ -60,33 +57,17 @@ def ask_server(socket_path: str, folders: Sequence[str]) -> dict[str, Any]:
     """
     if not socket_path:
         raise TensorBoardError(_NO_SERVER)
-    connection = _UnixConnection(socket_path)
     try:
-        connection.request("POST", "/tensorboards", body=json.dumps({"logdirs": list(folders)}))
-        response = connection.getresponse()
-        answer: dict[str, Any] = json.loads(response.read())
+        status, answer = ask(socket_path, "POST", "/tensorboards", {"logdirs": list(folders)})
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise TensorBoardError(
             f"The notebook server of this session gave no answer ({error}). "
             "If the session was restarted, restart the kernel too."
         ) from error
-    finally:
-        connection.close()
-    if response.status != http.client.CREATED:
+    if status != http.client.CREATED:
         raise TensorBoardError(str(answer["message"]))
-    return answer
-
-
-class _UnixConnection(http.client.HTTPConnection):
-    def __init__(self, socket_path: str) -> None:
-        super().__init__("localhost", timeout=_TIMEOUT_S)
-        self._socket_path = socket_path
-
-    def connect(self) -> None:
-        """Connect to the socket instead of to a host."""
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self._socket_path)
+    told: dict[str, Any] = answer
+    return told
 
 
 def _show(text: str, url: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dsportal import TensorBoardError, tensorboard
-from dsportal.notebook.tensorboard import SOCKET_VARIABLE
+from dsportal.session_socket import VARIABLE as SOCKET_VARIABLE
 from portal.server.base.local_socket import VARIABLE
 from tests.support.notebook_server import NotebookServer
 

@@ -40,7 +40,7 @@ def test_commands_to_copy_have_the_portals_own_address() -> None:
     shown = read_guide("ssh", URL, "https://gpus.example.org/").html
 
     assert "setup https://gpus.example.org\n" in shown
-    assert "https://gpus.example.org/hub/help/dsportal-ssh.pyz" in shown
+    assert "https://gpus.example.org/hub/help/dsportal.pyz" in shown
     assert "setup https://portal.example.com\n" in read_guide("ssh", URL).html
 
 

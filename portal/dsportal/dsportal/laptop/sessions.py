@@ -1,4 +1,4 @@
-"""The user's sessions, through the hub's REST API: start, wait, list, why and stop."""
+"""The user's sessions, through the REST interfaces of the hub and of the session itself."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from .rest import Portal, UnreachableError
 
 # The hub answers a start after ten seconds at the latest, once it has asked Slurm.
 _START_TIMEOUT_S = 120.0
+# It gives Slurm a minute to queue a notebook.
+_SESSION_TIMEOUT_S = 90.0
 # The hub sends an empty line every 8 s.
 _LOST_AFTER_S = 30.0
 # What it knows already it sends at once, and marks no end.
@@ -36,7 +38,13 @@ class Session:
         me = portal.me()
         self.known = self._of(me)
         server = f"servers/{quote(self.name, safe='')}" if self.name else "server"
-        self._path = f"hub/api/users/{quote(me['name'], safe='')}/{server}"
+        user = quote(me["name"], safe="")
+        self._path = f"hub/api/users/{user}/{server}"
+        self._extension = f"hub/api/dsportal/users/{user}"
+        self._own = f"user/{user}"
+        if self.name:
+            self._extension += f"/servers/{quote(self.name, safe='')}"
+            self._own += f"/{quote(self.name, safe='')}"
 
     def start(self, options: Mapping[str, object]) -> None:
         """Ask for a start with `options` of the form, by their keys; one that waits, waits on."""
@@ -66,7 +74,7 @@ class Session:
             time.sleep(_PAUSE_S)
         raise LaptopError(
             f"{self.portal.host.url} has stopped answering. Your session may still wait. Ask "
-            "later: dsportal-ssh.pyz why"
+            "later: dsportal why"
         )
 
     def why(self) -> dict[str, Any]:
@@ -87,11 +95,28 @@ class Session:
         self.known = self._of(self.portal.me())
         self._wait_while(lambda known: known is not None)
 
+    def extend(self) -> dict[str, Any]:
+        """Extend it by the site's step.
+
+        Returns:
+            The hub's JSON about its time, with "left_s".
+        """
+        self._require()
+        told: dict[str, Any] = self.portal.ask(
+            "POST", f"{self._extension}/extend", timeout_s=_START_TIMEOUT_S
+        )
+        return told
+
+    def ask(self, method: str, path: str, body: object = None) -> Any:
+        """Return what the session itself answers to the JSON `body` at a `path` below its own."""
+        self.address()
+        return self.portal.ask(method, f"{self._own}/{path}", body, timeout_s=_SESSION_TIMEOUT_S)
+
     def address(self) -> str:
         """Return the address of one that runs."""
         known = self._require()
         if not known.get("ready"):
-            raise LaptopError("Your session does not run yet. Ask: dsportal-ssh.pyz why")
+            raise LaptopError("Your session does not run yet. Ask: dsportal why")
         return self._address(known)
 
     def _wait_while(self, is_so: Callable[[dict[str, Any] | None], bool]) -> None:
@@ -109,7 +134,7 @@ class Session:
     def _require(self) -> dict[str, Any]:
         if self.known is None:
             name = f"session {self.name}" if self.name else "session"
-            raise LaptopError(f"Your {name} does not run. Start it: dsportal-ssh.pyz start")
+            raise LaptopError(f"Your {name} does not run. Start it: dsportal start")
         return self.known
 
     def _events(self, quiet_s: float) -> Iterator[dict[str, Any]]:

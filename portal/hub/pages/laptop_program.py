@@ -1,4 +1,4 @@
-"""The program that users run on their own machines for their sessions and ssh, as one file."""
+"""The command of users' own machines as one file."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from pathlib import Path
 import websocket
 from jupyterhub.handlers import BaseHandler
 
-from spawner import __version__
+import dsportal
 
-SOURCES_DIR = Path(__file__).parents[2] / "laptop"
-WEBSOCKET_DIR = Path(websocket.__path__[0])
-_PACKAGE = "dsportal_ssh"
-_MAIN = f"""import sys
+FILE = "dsportal.pyz"
+_FOLDER = Path(dsportal.__file__).parent
+# What of `dsportal` a laptop needs.
+_SOURCES = ("__init__.py", "amounts.py", "laptop/*.py")
+_WEBSOCKET = Path(websocket.__path__[0])
+_MAIN = """import sys
 
-from {_PACKAGE}.cli import main
+from dsportal.laptop.cli import main
 
-sys.exit(main(version={__version__!r}))
+sys.exit(main())
 """
 
 
@@ -37,9 +39,10 @@ def build_archive() -> bytes:
     (licence,) = (one for one in files("websocket-client") or () if one.name == "LICENSE")
     with zipfile.ZipFile(archive, "a", zipfile.ZIP_DEFLATED) as file:
         file.writestr(_entry("__main__.py"), _MAIN)
-        for name, folder in ((_PACKAGE, SOURCES_DIR), ("websocket", WEBSOCKET_DIR)):
-            for path in sorted(folder.glob("*.py")):
-                file.writestr(_entry(f"{name}/{path.name}"), path.read_bytes())
+        held = [path for pattern in _SOURCES for path in _FOLDER.glob(pattern)]
+        for path in sorted([*held, *_WEBSOCKET.glob("*.py")]):
+            home = _FOLDER.parent if path.is_relative_to(_FOLDER) else _WEBSOCKET.parent
+            file.writestr(_entry(path.relative_to(home).as_posix()), path.read_bytes())
         file.writestr(_entry("websocket/LICENSE"), licence.read_binary())
     return archive.getvalue()
 
@@ -51,13 +54,13 @@ def _entry(name: str) -> zipfile.ZipInfo:
     return entry
 
 
-class SshClientHandler(BaseHandler):
+class LaptopProgramHandler(BaseHandler):
     """Serves it to anybody, as it serves the guides: what opens a session is the token."""
 
     async def get(self) -> None:
         """Send the archive as a download."""
         self.set_header("Content-Type", "application/octet-stream")
-        self.set_header("Content-Disposition", 'attachment; filename="dsportal-ssh.pyz"')
+        self.set_header("Content-Disposition", 'attachment; filename="dsportal.pyz"')
         self.set_header("X-Content-Type-Options", "nosniff")
         self.set_header("Cache-Control", "no-cache")
         self.finish(build_archive())

@@ -2,123 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import webbrowser
-from collections.abc import AsyncIterator
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import pytest
-import tornado.web
-from tornado.httpserver import HTTPServer
-from tornado.netutil import bind_sockets
 
-from portal.laptop import sessions
-from portal.laptop.cli import main
-
-TOKEN = "right"
-WAITING = {
-    "message": "All GPUs are in use.",
-    "facts": [{"name": "Place", "text": "2nd", "times": []}],
-}
-READY = {"ready": True, "message": "Server ready at /hub2/user/ada/", "url": "/hub2/user/ada/"}
-FAILED = {"failed": True, "message": "Spawn failed: The node was lost. Start again."}
-
-
-class Hub:
-    """What it answers, and what it was asked."""
-
-    def __init__(self) -> None:
-        self.url = ""
-        self.servers: dict[str, Any] = {}
-        self.refusal = ""
-        # A list for each connection; the last one says nothing more, and stays.
-        self.streams: list[list[dict[str, Any]]] = []
-        self.asked: list[tuple[str, str, str]] = []
-
-    def look(self) -> dict[str, Any]:
-        """Return the sessions; one that stops is gone with the second look after this one."""
-        shown = deepcopy(self.servers)
-        for name, one in shown.items():
-            if one["pending"] == "stop":
-                self.servers[name]["pending"] = "stops soon"
-            elif one["pending"] == "stops soon":
-                one["pending"] = "stop"
-                del self.servers[name]
-        return shown
-
-    async def run(self, *argv: str) -> int:
-        return await asyncio.to_thread(main, argv)
-
-
-class Api(tornado.web.RequestHandler):
-    def initialize(self, hub: Hub) -> None:
-        self.hub = hub
-
-    def prepare(self) -> None:
-        if self.request.headers["Authorization"] != f"token {TOKEN}":
-            self.set_status(403)
-            self.finish({"message": "You are not signed in."})
-
-    async def get(self, path: str) -> None:
-        if path == "user":
-            self.finish({"name": "ada", "servers": self.hub.look()})
-            return
-        stream = self.hub.streams.pop(0)
-        for event in stream:
-            self.write(f"data: {json.dumps(event)}\n\n")
-        await self.flush()
-        if stream == [WAITING] and not self.hub.streams:
-            await asyncio.Event().wait()
-
-    def post(self, path: str) -> None:
-        self.hub.asked.append(("POST", path, self.request.body.decode()))
-        if self.hub.refusal or self.hub.servers:
-            self.set_status(400)
-            self.finish({"message": self.hub.refusal})
-        else:
-            self.set_status(202)
-
-    def delete(self, path: str) -> None:
-        self.hub.asked.append(("DELETE", path, ""))
-        name = path.partition("servers/")[2]
-        self.hub.servers[name]["pending"] = "stop"
-        self.set_status(202)
-
-
-@pytest.fixture
-async def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Hub]:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr(sessions, "_PAUSE_S", 0)
-    monkeypatch.setattr(sessions, "_LOOK_AGAIN_S", 0)
-    monkeypatch.setattr(sessions, "_WHY_QUIET_S", 0.3)
-    hub = Hub()
-    (listening,) = bind_sockets(0, "127.0.0.1")
-    server = HTTPServer(tornado.web.Application([(r"/hub2/hub/api/(.*)", Api, {"hub": hub})]))
-    server.add_socket(listening)
-    hub.url = f"http://127.0.0.1:{listening.getsockname()[1]}/hub2"
-    yield hub
-    server.stop()
-    await server.close_all_connections()
-
-
-@pytest.fixture
-async def ada(hub: Hub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Hub:
-    give_token(monkeypatch, TOKEN)
-    assert await hub.run("login", hub.url) == 0
-    capsys.readouterr()
-    return hub
-
-
-def give_token(monkeypatch: pytest.MonkeyPatch, token: str) -> None:
-    class Terminal:
-        def isatty(self) -> bool:
-            return True
-
-    monkeypatch.setattr("sys.stdin", Terminal())
-    monkeypatch.setattr("getpass.getpass", lambda _prompt: token)
+from dsportal.laptop import sessions
+from tests.unit.dsportal.laptop.conftest import FAILED, READY, TOKEN, WAITING, Hub, give_token
 
 
 async def test_a_token_is_kept_once_the_hub_accepts_it_and_only_for_its_owner(
@@ -158,8 +50,8 @@ async def test_a_start_sends_the_options_of_the_form_and_shows_the_wait_once(
 @pytest.mark.parametrize(
     ("refusal", "streams", "words"),
     [
-        ("4 GPUs is the limit.", [], "dsportal-ssh: 4 GPUs is the limit.\n"),
-        ("", [[FAILED]], "dsportal-ssh: The node was lost. Start again.\n"),
+        ("4 GPUs is the limit.", [], "dsportal: 4 GPUs is the limit.\n"),
+        ("", [[FAILED]], "dsportal: The node was lost. Start again.\n"),
     ],
 )
 async def test_a_refused_start_says_what_the_hub_says(
@@ -271,13 +163,5 @@ async def test_what_needs_a_session_says_how_to_start_one(
 ) -> None:
     assert await ada.run(verb) == 1
 
-    assert "Start it: dsportal-ssh.pyz start" in capsys.readouterr().err
+    assert "Start it: dsportal start" in capsys.readouterr().err
     assert ada.asked == []
-
-
-@pytest.mark.parametrize("argv", [(), ("sart",), ("start", "--gpu=1", "more")])
-def test_wrong_usage_exits_with_2(argv: tuple[str, ...]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(argv)
-
-    assert ended.value.code == 2

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.laptop.host import (
+from dsportal.laptop.host import (
     Host,
     LaptopError,
     home_of,
@@ -49,7 +49,7 @@ def test_what_would_show_the_token_to_others_is_refused(text: str, words: str) -
 def test_ssh_asks_nothing_and_takes_no_other_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/ada lovelace")
 
-    lines = stanza(HOST, "ada", python="/usr/bin/python3", script=Path("/a/x.pyz")).splitlines()
+    lines = stanza(HOST, "ada", command=("/usr/bin/python3", "/a/x.pyz")).splitlines()
 
     assert lines[1] == "Host gpu-session"
     assert '    ProxyCommand "/usr/bin/python3" "/a/x.pyz" proxy gpu-session' in lines
@@ -64,7 +64,7 @@ def test_another_setup_replaces_the_lines_of_its_name_and_leaves_all_others() ->
 
     def lines(name: str, user: str) -> str:
         host = Host(name, "https://portal.example.com")
-        return stanza(host, user, python="p", script=Path("s"))
+        return stanza(host, user, command=("p", "s"))
 
     config = with_stanza(mine, "gpu-session", lines("gpu-session", "ada"))
     config = with_stanza(config, "first", lines("first", "ada"))

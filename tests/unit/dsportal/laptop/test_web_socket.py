@@ -10,8 +10,8 @@ import tornado.web
 from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 
-from portal.laptop.host import Host, LaptopError
-from portal.laptop.web_socket import connect
+from dsportal.laptop.host import Host, LaptopError
+from dsportal.laptop.web_socket import connect
 
 
 class Session(tornado.web.RequestHandler):

@@ -19,6 +19,8 @@ _DATA = b"data:"
 class UnreachableError(LaptopError):
     """The hub gave no answer, as while it restarts: another try may get one."""
 
+    exit_code = 3
+
 
 @dataclass(frozen=True)
 class Portal:
@@ -86,7 +88,7 @@ class Portal:
         if error.code in {401, 403} and path == "hub/api/user":
             return LaptopError(
                 "The portal refuses your token: it has expired or was revoked. Make a new one on "
-                f"{self.host.address('hub/token')} and run: dsportal-ssh.pyz login {self.host.url}"
+                f"{self.host.address('hub/token')} and run: dsportal login {self.host.url}"
             )
         try:
             said = str(json.loads(error.read())["message"])

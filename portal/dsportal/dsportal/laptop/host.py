@@ -5,17 +5,24 @@ from __future__ import annotations
 import os
 import re
 import ssl
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 DEFAULT_NAME = "gpu-session"
-ARCHIVE = "dsportal-ssh.pyz"
+ARCHIVE = "dsportal.pyz"
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 class LaptopError(Exception):
-    """What cannot be done, and the next step; shown by ssh as it is."""
+    """What cannot be done, and the next step; shown by ssh as it is.
+
+    Attributes:
+        exit_code: Of the command.
+    """
+
+    exit_code = 1
 
 
 @dataclass(frozen=True)
@@ -62,12 +69,16 @@ def parse_url(text: str) -> str:
     return f"{parts.scheme}://{parts.netloc}{path}"
 
 
-def stanza(host: Host, user: str, *, python: str, script: Path) -> str:
-    """Return the lines of ~/.ssh/config for a host whose account on the node is `user`."""
+def stanza(host: Host, user: str, *, command: Sequence[str]) -> str:
+    """Return the lines of ~/.ssh/config for a host whose account on the node is `user`.
+
+    `command` starts this program.
+    """
     home = home_of(host.name).as_posix()
+    start = " ".join(f'"{word}"' for word in command)
     lines = [
         f"User {user}",
-        f'ProxyCommand "{Path(python).as_posix()}" "{script.as_posix()}" proxy {host.name}',
+        f"ProxyCommand {start} proxy {host.name}",
         f'IdentityFile "{home}/key"',
         "IdentitiesOnly yes",
         "PreferredAuthentications publickey",
@@ -79,14 +90,12 @@ def stanza(host: Host, user: str, *, python: str, script: Path) -> str:
         "ServerAliveInterval 30",
     ]
     body = "".join(f"    {line}\n" for line in lines)
-    return (
-        f"# >>> dsportal-ssh {host.name}\nHost {host.name}\n{body}# <<< dsportal-ssh {host.name}\n"
-    )
+    return f"# >>> dsportal {host.name}\nHost {host.name}\n{body}# <<< dsportal {host.name}\n"
 
 
 def with_stanza(config: str, name: str, text: str) -> str:
     """Return a config of ssh in which `text` stands first, in place of an earlier one of `name`."""
-    mark = re.escape(f"dsportal-ssh {name}\n")
+    mark = re.escape(f"dsportal {name}\n")
     rest = re.sub(rf"# >>> {mark}.*?# <<< {mark}\n?", "", config, flags=re.DOTALL)
     # First, since ssh takes the first value that it finds: a "Host *" of the user's own may follow.
     return f"{text}\n{rest}" if rest else text

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from portal.hub.pages.ssh_client import build_archive
+from portal.hub.pages.laptop_program import build_archive
 from spawner import __version__
 
 
@@ -14,16 +14,16 @@ def test_it_runs_by_itself_and_says_in_words_what_is_missing(tmp_path: Path) -> 
     done = run(tmp_path, "proxy", "gpu-session")
 
     assert done.returncode == 1
-    assert done.stderr.startswith("dsportal-ssh: ")
-    assert "settings.json is missing. Run: dsportal-ssh.pyz setup" in done.stderr
+    assert done.stderr.startswith("dsportal: ")
+    assert "settings.json is missing. Run: dsportal login" in done.stderr
 
 
 def test_its_version_is_the_portals(tmp_path: Path) -> None:
-    assert run(tmp_path, "--version").stdout == f"dsportal-ssh {__version__}\n"
+    assert run(tmp_path, "--version").stdout == f"dsportal {__version__}\n"
 
 
 def run(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    archive = home / "dsportal-ssh.pyz"
+    archive = home / "dsportal.pyz"
     archive.write_bytes(build_archive())
     return subprocess.run(
         # Without this checkout and the packages of this environment.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import shutil
 import subprocess
@@ -31,10 +32,10 @@ def known_portal(name: str) -> Portal:
         return Portal(host, (home / "token").read_text(encoding="ascii").strip())
     except FileNotFoundError as error:
         raise LaptopError(
-            f"{error.filename} is missing. Run: {ARCHIVE} setup. Without ssh, run: {ARCHIVE} login"
+            f"{error.filename} is missing. Run: dsportal login. For ssh, run: dsportal setup"
         ) from error
     except (OSError, ValueError, TypeError) as error:
-        raise LaptopError(f"{home} cannot be read: {error}. Run: {ARCHIVE} login") from error
+        raise LaptopError(f"{home} cannot be read: {error}. Run: dsportal login") from error
 
 
 def set_up(host: Host, token: str, *, is_printed: bool) -> str:
@@ -42,8 +43,7 @@ def set_up(host: Host, token: str, *, is_printed: bool) -> str:
     user = log_in(host, token)
     home = home_of(host.name)
     _make_key(home / "key")
-    script = _keep_archive(home.parent / ARCHIVE)
-    text = stanza(host, user, python=sys.executable, script=script)
+    text = stanza(host, user, command=_start_of(home.parent / ARCHIVE))
     if is_printed:
         return text
     config = Path.home() / ".ssh" / "config"
@@ -57,20 +57,31 @@ def set_up(host: Host, token: str, *, is_printed: bool) -> str:
     )
 
 
-def _keep_archive(kept: Path) -> Path:
-    """Copy the archive that this program is to where ssh finds it: a download may be deleted."""
+def _start_of(kept: Path) -> tuple[str, ...]:
+    """Return how ssh starts this program: the archive is `kept`, since a download may go."""
+    python = Path(sys.executable).as_posix()
     archive = next((path for path in Path(__file__).parents if path.is_file()), None)
-    if archive is None:
-        raise LaptopError(f"Run {ARCHIVE}, as the portal's help page about ssh offers it.")
-    if not kept.exists() or not kept.samefile(archive):
-        shutil.copyfile(archive, kept)
-    return kept
+    if archive is not None:
+        if not kept.exists() or not kept.samefile(archive):
+            shutil.copyfile(archive, kept)
+        return (python, kept.as_posix())
+    check_websocket()
+    return (python, "-m", __package__)
+
+
+def check_websocket() -> None:
+    """Refuse ssh where the wheel is installed without the package that carries it."""
+    if importlib.util.find_spec("websocket") is None:
+        raise LaptopError(
+            "ssh needs the package websocket-client beside dsportal: pip install websocket-client. "
+            f"{ARCHIVE}, from the portal's help page about ssh, brings it along."
+        )
 
 
 def _make_key(path: Path) -> None:
     if path.exists():
         return
-    argv = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "dsportal-ssh", "-f", str(path)]
+    argv = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "dsportal", "-f", str(path)]
     try:
         subprocess.run(argv, check=True, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.CalledProcessError) as error:

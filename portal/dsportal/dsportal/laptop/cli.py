@@ -1,0 +1,149 @@
+"""The command: its parser, and how it ends."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+
+from dsportal import __version__
+
+from . import verbs
+from .host import DEFAULT_NAME, LaptopError
+
+_EXIT_CODES = (
+    "Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 the portal cannot be reached, 130 "
+    "Ctrl-C. ssh and cp end as OpenSSH's programs do."
+)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of all verbs."""
+    parser = argparse.ArgumentParser(
+        prog="dsportal",
+        description="Your sessions and jobs at the portal, and ssh to them.",
+        epilog=_EXIT_CODES,
+    )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def add(
+        run: Callable[[argparse.Namespace], int | None], text: str, word: str = ""
+    ) -> argparse.ArgumentParser:
+        command: argparse.ArgumentParser = commands.add_parser(
+            word or run.__name__, help=text, description=text[:1].upper() + text[1:]
+        )
+        command.add_argument(
+            "--name", default=DEFAULT_NAME, help="the portal and host (%(default)s)"
+        )
+        command.set_defaults(run=run, parser=parser)
+        return command
+
+    _add_login(add)
+    _add_sessions(add)
+    _add_work(add)
+    ssh = add(verbs.ssh, "run a command in a session, or a shell")
+    ssh.add_argument("words", nargs=argparse.REMAINDER, metavar="WORD", help="the command")
+    copy = add(verbs.copy, "copy files and folders to or from a session", "cp")
+    copy.add_argument(
+        "paths", nargs="+", metavar="PATH", help="those of the session begin with a colon: :data/x"
+    )
+    add(verbs.completion, "print what completes these words in bash and zsh")
+    proxy = commands.add_parser("proxy", help="run by ssh", description="Run by ssh")
+    proxy.add_argument("name", help="the host's name")
+    proxy.set_defaults(run=verbs.proxy)
+    return parser
+
+
+_Add = Callable[..., argparse.ArgumentParser]
+
+
+def _add_login(add: _Add) -> None:
+    login = add(verbs.login, "keep a token of yours, without ssh")
+    setup = add(verbs.setup, "add a host to ssh that stands for your session")
+    setup.add_argument(
+        "--print", dest="is_printed", action="store_true", help="change no file of ssh, print"
+    )
+    for command in (login, setup):
+        command.add_argument("url", help="the portal's address, such as https://portal.example.com")
+        command.add_argument("--ca-file", default="", help="certificates that vouch for the portal")
+        _add_session(command)
+
+
+def _add_sessions(add: _Add) -> None:
+    start = add(verbs.start, "start a session and wait until it runs")
+    for option, text in verbs.START_OPTIONS.items():
+        start.add_argument(f"--{option.removeprefix('gpu_')}", dest=option, help=text)
+    start.add_argument("--open", dest="is_opened", action="store_true", help="show it in a browser")
+    _add_json(add(verbs.list_all, "list your sessions", "list"))
+    why = add(verbs.why, "say why a session waits, or does not start")
+    show = add(verbs.open_page, "show a session in a browser", "open")
+    show.add_argument("--print", dest="is_printed", action="store_true", help="print its address")
+    extend = add(verbs.extend, "give a session more time, by your site's step")
+    stop = add(verbs.stop, "stop a session, or take it out of the queue")
+    for command in (start, why, show, extend, stop):
+        _add_session(command)
+
+
+def _add_work(add: _Add) -> None:
+    jobs = add(verbs.jobs, "list the jobs and runs of your sessions")
+    logs = add(verbs.logs, "show the output of a job or a run")
+    add_logs_arguments(logs)
+    gpu = add(verbs.gpu, "show or change the GPUs of a notebook's kernel")
+    gpu.add_argument("gpus", nargs="?", help="number, or type and number: 2, v100:2, 0 for none")
+    gpu.add_argument("--hours", default="", help="length")
+    gpu.add_argument("--notebook", default="", help="its path in the session, if several are open")
+    job = add(verbs.new_job, "run a notebook of the session as a job", "job")
+    job.add_argument("action", choices=["new"], help="new queues it")
+    job.add_argument("notebook", help="its path in the session's file browser")
+    job.add_argument("--gpus", type=int, default=1, help="number of GPUs (%(default)s)")
+    job.add_argument("--nodes", type=int, default=1, help="number of nodes (%(default)s)")
+    job.add_argument("--hours", type=float, default=8, help="time limit (%(default)g)")
+    job.add_argument(
+        *("-p", "--parameter"),
+        dest="parameters",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a parameter of the notebook, such as lr=0.1",
+    )
+    for command in (jobs, logs, gpu, job):
+        _add_session(command)
+
+
+def add_logs_arguments(logs: argparse.ArgumentParser) -> None:
+    """Add what chooses the output, here and in sessions."""
+    logs.add_argument(
+        "job", nargs="?", default="", help="number, or a part of a run's name (the newest)"
+    )
+    logs.add_argument(
+        *("-f", "--follow"), dest="is_followed", action="store_true", help="wait until it ends"
+    )
+
+
+def _add_session(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--session", help="a session that has a name of its own")
+    _add_json(command)
+
+
+def _add_json(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--json", dest="is_json", action="store_true", help="answer as JSON")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command.
+
+    Returns:
+        An exit code of `_EXIT_CODES`; argparse exits with 2.
+    """
+    arguments = build_parser().parse_args(argv)
+    try:
+        return arguments.run(arguments) or 0
+    except LaptopError as error:
+        print(f"dsportal: {error}", file=sys.stderr)
+        return error.exit_code
+    # The reader of the output, such as head, has ended.
+    except BrokenPipeError:
+        return 1
+    except KeyboardInterrupt:
+        return 130

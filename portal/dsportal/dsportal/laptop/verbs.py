@@ -1,0 +1,249 @@
+"""The verbs: each prints its answer, as words or as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import json
+import os
+import re
+import sys
+import webbrowser
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from dsportal.amounts import format_time_left
+
+from . import openssh, work
+from .completion import completion as complete
+from .host import Host, LaptopError, parse_url
+from .sessions import Session, list_sessions, said
+from .setup import check_websocket, known_portal, log_in, set_up
+
+# Of the form for a new session, by their keys.
+START_OPTIONS = {
+    "gpus": "number of GPUs",
+    "hours": "length",
+    "gpu_type": "type of GPU",
+    "partition": "Slurm partition",
+    "account": "Slurm account",
+    "qos": "Slurm quality of service",
+    "reservation": "Slurm reservation",
+    "opens": "what it opens with, such as 'VS Code'",
+}
+# Text browsers, which Python would start elsewhere, take the terminal.
+_HAS_SCREEN = sys.platform in {"darwin", "win32"} or any(
+    os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+)
+
+
+def answer(arguments: argparse.Namespace, value: object, words: str) -> None:
+    """Print the JSON `value` or the words."""
+    print(json.dumps(value) if arguments.is_json else words, flush=True)
+
+
+def browse(url: str) -> None:
+    """Show a page in a browser, where there is a screen."""
+    if _HAS_SCREEN:
+        webbrowser.open(url)
+
+
+def login(arguments: argparse.Namespace) -> None:
+    """Keep a token."""
+    host, token = _host(arguments)
+    answer(arguments, {"user": (user := log_in(host, token))}, f"You are {user} at {host.url}.")
+
+
+def setup(arguments: argparse.Namespace) -> None:
+    """Keep a token, and add a host to ssh."""
+    host, token = _host(arguments)
+    text = set_up(host, token, is_printed=arguments.is_printed)
+    answer(arguments, {"host": host.name, "message": text}, text)
+
+
+def _host(arguments: argparse.Namespace) -> tuple[Host, str]:
+    """Return the host that `setup` and `login` are to keep, and the token that the user gives."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", arguments.name):
+        raise LaptopError(f"{arguments.name!r} cannot be a host's name: take letters and digits.")
+    ca_file = str(Path(arguments.ca_file).resolve()) if arguments.ca_file else ""
+    host = Host(arguments.name, parse_url(arguments.url), arguments.session or "", ca_file)
+    if sys.stdin.isatty():
+        page = host.address("hub/token?for=sessions")
+        browse(page)
+        token = getpass.getpass(f"Token, made on {page}: ")
+    else:
+        token = sys.stdin.readline()
+    return host, token.strip()
+
+
+def start(arguments: argparse.Namespace) -> None:
+    """Start a session, and show why it waits."""
+    session = _session(arguments)
+    given = {key: getattr(arguments, key) for key in START_OPTIONS}
+    session.start({key: value for key, value in given.items() if value is not None})
+    shown = set()
+
+    def show(event: dict[str, Any]) -> None:
+        line = said(event)
+        # The hub tells all of it again after a lost connection.
+        if line not in shown:
+            shown.add(line)
+            print(line, file=sys.stderr, flush=True)
+
+    try:
+        url = session.wait(show)
+    except KeyboardInterrupt:
+        print(
+            "\nYour session still waits. Its reason: dsportal why. To give it up: dsportal stop",
+            file=sys.stderr,
+        )
+        raise
+    answer(arguments, {"name": session.name, "url": url}, url)
+    if arguments.is_opened:
+        browse(url)
+
+
+def list_all(arguments: argparse.Namespace) -> None:
+    """List the sessions."""
+    sessions = list_sessions(known_portal(arguments.name))
+    lines = (
+        " ".join(
+            [
+                one["name"] or "(no name)",
+                one["state"],
+                *(f"{key}={value}" for key, value in one["options"].items()),
+                one["url"],
+            ]
+        )
+        for one in sessions
+    )
+    answer(arguments, sessions, "\n".join(lines) or "No session of yours runs or waits.")
+
+
+def why(arguments: argparse.Namespace) -> None:
+    """Say why a session waits."""
+    event = _session(arguments).why()
+    answer(arguments, event, said(event))
+
+
+def open_page(arguments: argparse.Namespace) -> None:
+    """Show a session in a browser."""
+    session = _session(arguments)
+    url = session.address()
+    answer(arguments, {"name": session.name, "url": url}, url)
+    if not (arguments.is_printed or arguments.is_json):
+        browse(url)
+
+
+def extend(arguments: argparse.Namespace) -> None:
+    """Give a session more time."""
+    told = _session(arguments).extend()
+    answer(arguments, told, describe_end(told))
+
+
+def describe_end(told: dict[str, Any]) -> str:
+    """Return how long a session lasts still; `told` is what hub or session say of its time."""
+    left_s = told["left_s"]
+    return (
+        "Your session has no limit." if left_s is None else f"{format_time_left(left_s)} are left."
+    )
+
+
+def stop(arguments: argparse.Namespace) -> None:
+    """Stop a session."""
+    session = _session(arguments)
+    session.stop()
+    answer(arguments, {"name": session.name, "state": "stopped"}, "Your session has stopped.")
+
+
+def jobs(arguments: argparse.Namespace) -> None:
+    """List jobs and runs."""
+    show_jobs(arguments, work.RemoteWork(_session(arguments)))
+
+
+def show_jobs(arguments: argparse.Namespace, source: work.Work) -> None:
+    """List jobs and runs, here and in sessions."""
+    told = source.list_work()
+    answer(arguments, told, work.describe_work(told))
+
+
+def logs(arguments: argparse.Namespace) -> None:
+    """Show the output of a job or a run."""
+    show_logs(arguments, work.RemoteWork(_session(arguments)))
+
+
+def show_logs(arguments: argparse.Namespace, source: work.Work) -> None:
+    """Show the output of a job or a run, here and in sessions."""
+    pieces: list[str] = []
+
+    def show(text: str) -> None:
+        pieces.append(text)
+        if not arguments.is_json:
+            print(text, end="", flush=True)
+
+    piece = work.follow(source, arguments.job, show, to_its_end=arguments.is_followed)
+    if arguments.is_json:
+        print(json.dumps({**piece, "text": "".join(pieces)}))
+
+
+def new_job(arguments: argparse.Namespace) -> None:
+    """Run a notebook as a job."""
+    wrong = [text for text in arguments.parameters if "=" not in text]
+    if wrong:
+        raise LaptopError(f"{wrong[0]!r} is no parameter. Write -p lr=0.1")
+    body = {
+        "path": arguments.notebook,
+        "gpus": arguments.gpus,
+        "nodes": arguments.nodes,
+        "hours": arguments.hours,
+        "parameters": dict(text.split("=", 1) for text in arguments.parameters),
+    }
+    told = _session(arguments).ask("POST", "portal/api/notebook-jobs", body)
+    answer(arguments, told, told["message"])
+
+
+def gpu(arguments: argparse.Namespace) -> None:
+    """Show or change the GPUs of a kernel."""
+    session, notebook = _session(arguments), arguments.notebook
+    if arguments.gpus is None:
+        told = work.kernel_gpus(session, notebook)
+    else:
+        told = [work.ask_for_gpus(session, arguments.gpus, arguments.hours, notebook)]
+    lines = (
+        f"{one['notebook']}: {one['words']}"
+        + (f", waits for {one['asked']}" if one["asked"] else "")
+        + (f". {one['reason']}" if one["reason"] else "")
+        for one in told
+    )
+    answer(arguments, told, "\n".join(lines))
+
+
+def ssh(arguments: argparse.Namespace) -> int:
+    """Run a command in a session."""
+    return openssh.run_ssh(arguments.name, arguments.words)
+
+
+def copy(arguments: argparse.Namespace) -> int:
+    """Copy files."""
+    return openssh.copy(arguments.name, arguments.paths)
+
+
+def completion(arguments: argparse.Namespace) -> None:
+    """Print what completes words."""
+    print(complete(arguments.parser), end="")
+
+
+def proxy(arguments: argparse.Namespace) -> None:
+    """Carry what ssh says."""
+    check_websocket()
+    from .ssh import run_proxy
+
+    run_proxy(known_portal(arguments.name))
+
+
+def _session(arguments: argparse.Namespace) -> Session:
+    portal = known_portal(arguments.name)
+    if arguments.session is not None:
+        portal = replace(portal, host=replace(portal.host, session=arguments.session))
+    return Session(portal)

@@ -1,0 +1,43 @@
+"""How the command ends, and what is made from its parser."""
+
+from __future__ import annotations
+
+import pytest
+
+from dsportal import __version__
+from dsportal.laptop.cli import build_parser, main
+from tests.unit.dsportal.laptop.conftest import TOKEN, Hub, give_token
+
+
+@pytest.mark.parametrize("argv", [(), ("sart",), ("start", "--gpu=1", "more"), ("job", "old", "x")])
+def test_wrong_usage_exits_with_2(argv: tuple[str, ...]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(argv)
+
+    assert ended.value.code == 2
+
+
+def test_its_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(["--version"])
+
+    assert capsys.readouterr().out == f"dsportal {__version__}\n"
+
+
+async def test_a_portal_that_cannot_be_reached_exits_with_3(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    give_token(monkeypatch, TOKEN)
+
+    assert await hub.run("login", "http://127.0.0.1:9") == 3
+
+    assert "does not answer" in capsys.readouterr().err
+
+
+def test_every_verb_but_those_for_a_shell_answers_in_json() -> None:
+    (commands,) = (action for action in build_parser()._actions if action.choices)
+    without = {
+        verb for verb, parser in commands.choices.items() if "--json" not in parser.format_help()
+    }
+
+    assert without == {"ssh", "cp", "completion", "proxy"}
