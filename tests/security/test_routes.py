@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
 import requests
 
+from docs import make_rest
+from tests.security.api import is_of_api, template
 from tests.security.conftest import VICTIM, LoggedIn, Session, ask, ask_upgrade, detail
 from tests.security.routes import Route, hub_routes, session_routes
 from tests.security.rules import HUB, SESSION_ANYBODY, SESSION_OWNER, Who
@@ -54,6 +57,20 @@ def test_every_route_of_a_session_has_a_rule(routes_of_session: list[Route]) -> 
 
     assert not missing, "say in tests/security/rules.py who may ask them"
     assert not SESSION_ANYBODY & SESSION_OWNER
+
+
+def test_the_described_api_has_the_methods_that_the_handlers_answer(
+    routes_of_hub: list[Route], routes_of_session: list[Route]
+) -> None:
+    described: dict[str, set[str]] = {}
+    for path, method, _ in make_rest.operations(make_rest.read_spec()):
+        described.setdefault(re.sub(r"\{\w+\}", "{}", path), set()).add(method.upper())
+    found = {template(one.pattern): set(one.methods) for one in routes_of_hub}
+    found |= {template(one.pattern, "/user/{}"): set(one.methods) for one in routes_of_session}
+    answered = {path: methods for path, methods in found.items() if is_of_api(path)}
+
+    assert len(answered) > 40
+    assert {path: described.get(path) for path in answered} == answered
 
 
 def closed_to(who: set[Who], routes: list[Route]) -> Iterator[Route]:

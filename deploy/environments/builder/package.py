@@ -30,7 +30,7 @@ LABEXTENSION = "data-scientist-portal"
 SCRIPTS = {"dsportal-activate": "activate.sh", "python": "program.sh"}
 INHERITED = "dsportal/task/inherited.py"
 SLURM_PROGRAMS = ("salloc", "sbatch", "srun")
-# Of the console scripts of setup.cfg; a session's server is started by its own first line.
+# Of the console scripts of both wheels; a session's server is started by its own first line.
 COMMANDS = ("dsportal", "dsportal-user")
 LIBRARY = "dsportal"
 LIBRARY_SOURCE = "portal/dsportal"
@@ -60,7 +60,9 @@ def install_package(plan: Plan, log: IO[str]) -> None:
             # The version stays the same when sources change, and pip would keep what is installed.
             options = ("--no-deps", "--force-reinstall")
             held = [one for one in wheels if name not in KERNELS or one.name.startswith(LIBRARY)]
-            run([python, "-m", "pip", "install", *options, *held], log=log)
+            # One after the other, that of the command last: pip removes what the version before had.
+            for wheel in held:
+                run([python, "-m", "pip", "install", *options, wheel], log=log)
             isolate_commands(plan.environment(name))
     if plan.environment("server").is_dir():
         offer_commands(plan.environment("server"))

@@ -31,6 +31,7 @@ FOLLOWED = {
     ),
     "install/own-hub.md": "tests/lab/alone/test_own_hub.py",
     "tutorial/container.md": "tests/lab/container/test_container.py",
+    "use/programs.md": "tests/hub/test_rest_clients.py",
     **dict.fromkeys(("use/batch-jobs.md", "use/packages.md"), "tests/templates/test_guide.py"),
 }
 
@@ -88,7 +89,6 @@ RUN = (
     ),
     RunBy(r"sbatch train\.job", "tests/templates/test_job_file.py", '"sbatch", "train.job"'),
     RunBy(r"squeue", "tests/slurm/conftest.py", '"squeue"'),
-    RunBy(r"curl .*/hub/api/users/.*", "tests/hub/test_sessions_by_rest.py", "/server"),
     RunBy(
         r"dsportal environments new .*",
         "tests/lab/environments/test_own_environment.py",
@@ -106,6 +106,7 @@ NOT_RUN = {
     r"deploy/down --purge": "it removes the environments that all tests share",
     r"deploy/up --without mlflow": "the same steps but one, and it would leave what is there",
     r"podman (build|run) .*": "other forms of what container.md has as blocks that are run",
+    r"export PORTAL=.*": "the address and the token are the reader's",
     r"git clone \.\.\. .*": "the address of the repository is the reader's",
     r'DSPORTAL_PACKAGES="https://mirror\.example\.com/simple" .*': "there is no such mirror",
     r"deploy/site/install \.\.\.": "cut short; the whole command is run",
