@@ -60,7 +60,7 @@ def install_package(plan: Plan, log: IO[str]) -> None:
             # The version stays the same when sources change, and pip would keep what is installed.
             options = ("--no-deps", "--force-reinstall")
             held = [one for one in wheels if name not in KERNELS or one.name.startswith(LIBRARY)]
-            # One after the other, that of the command last: pip removes what the version before had.
+            # That of the command last: pip removes what the other one had before.
             for wheel in held:
                 run([python, "-m", "pip", "install", *options, wheel], log=log)
             isolate_commands(plan.environment(name))
