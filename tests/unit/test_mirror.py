@@ -26,7 +26,6 @@ OF_SEVERAL = {
     "programs/deploy/test_containerfile.py": "what the steps of the Containerfile copy",
     "unit/docs/test_guides.py": "links and commands in all guides",
     "unit/docs/test_commands_of_guides.py": "commands in all guides",
-    "unit/docs/test_rest.py": "a page about the routes of hub and session",
     "unit/tests/lab/benchmarks/test_names.py": "a rule for all benchmarks",
     "unit/portal/hub/settings/test_defaults.py": "a rule for all settings",
     "programs/portal/server/test_hub_metrics.py": "a rule for all modules of portal.server",
