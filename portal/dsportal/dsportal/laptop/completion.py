@@ -43,8 +43,10 @@ def _words(parser: argparse.ArgumentParser, path: str) -> Iterator[tuple[str, li
     found: list[str] = []
     for action in parser._actions:
         found += action.option_strings
-        if isinstance(action, argparse._SubParsersAction):
-            for word, child in action.choices.items():
-                yield from _words(child, f"{path} {word}")
         found += map(str, action.choices or ())
+        # Of subcommands they are parsers by their names.
+        choices = action.choices if isinstance(action.choices, dict) else {}
+        for word, child in choices.items():
+            if isinstance(child, argparse.ArgumentParser):
+                yield from _words(child, f"{path} {word}")
     yield path, found
