@@ -80,7 +80,10 @@ RUN = (
     RunBy(r"python3 dsportal\.pyz login .*", "tests/hub/test_laptop.py", '"login"'),
     RunBy(r"dsportal (start|logs|stop)( --.*)?", "tests/hub/test_laptop.py", '"logs", "--follow"'),
     RunBy(r"dsportal job new train\.ipynb .*", "tests/hub/test_laptop.py", '"job", "new"'),
-    RunBy(r"dsportal cp photos :data/", "tests/hub/test_ssh.py", '"cp"'),
+    RunBy(r"dsportal setup https://.*", "tests/support/laptop.py", '"setup"'),
+    RunBy(r"dsportal job new digits\.ipynb", "tests/hub/test_laptop.py", '"job", "new"'),
+    RunBy(r"dsportal ssh cp .*", "tests/hub/test_laptop.py", '"ssh", "dsportal"'),
+    RunBy(r"dsportal cp (photos :data/|':digits\*' \.)", "tests/hub/test_ssh.py", '"cp"'),
     RunBy(
         r"dsportal completion > .*", "tests/programs/dsportal/laptop/test_completion.py", "completi"
     ),
