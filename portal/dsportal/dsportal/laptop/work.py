@@ -68,7 +68,7 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
         count(n_gpus, "GPU"),
         job.get("elapsed", ""),
         run.get("label") or run.get("function") or job["name"],
-        run.get("done", ""),
+        run.get("done") or job.get("tasks", ""),
         # What a run returned may be long.
         job.get("reason") or ("" if run.get("state") == "done" else run.get("words", "")),
     ]
