@@ -66,8 +66,6 @@ def report(found: Sequence[Round], n_errors: int) -> None:
         name: f"{words}: 95th percentile of the {N_PEOPLE}, seconds"
         for name, words in zip(figures, STEPS.values(), strict=True)
     }
-    told = [float(sum(bool(met.places) for met in one.visits)) for one in found]
-    figures["n_told_place"] = Rounds(told, 0)
     figures["health_max_s"] = Rounds([max(one.health_s) for one in found], 2)
     rows = [
         [
@@ -87,7 +85,6 @@ def report(found: Sequence[Round], n_errors: int) -> None:
         spread={name: each.spread for name, each in figures.items()},
         words={
             **words,
-            "n_told_place": f"of the {N_PEOPLE}, who were told their place in line",
             "health_max_s": "longest wait of a request that needs no database, s",
             "n_errors": "users who met an error, all rounds",
         },
