@@ -27,6 +27,16 @@ class KernelJobSettings:
     max_hours: float = setting(
         "Longest such job, in hours.", default=24.0, lowest=1 / 60, highest=8760
     )
+    variables_gb: float = setting(
+        "Most that the variables of a kernel may take in the user's home while it moves, in GB."
+        " Larger ones are refused, and the kernel stays.",
+        default=20.0,
+        lowest=0.0,
+        highest=10000,
+    )
+    variables_minutes: float = setting(
+        "Longest time for saving them, in minutes.", default=10.0, lowest=0.1, highest=1440
+    )
 
     @property
     def walltime_s(self) -> int:

@@ -80,19 +80,30 @@ def session() -> Iterator[Session]:
 
 def test_a_kernel_gets_gpus_by_a_cell_and_gives_them_back(session: Session) -> None:
     assert not session.run(WHERE).startswith("kernel-of-")
+    session.run("kept = [1]; log = open('/dev/null')")
     began_s = time.monotonic()
-    assert "starts anew with 1 GPU" in session.run("%gpu 1 --hours 0.5")
+    shown = session.run("%gpu 1 --hours 0.5")
+    assert "starts anew with 1 GPU. 2 variables come along." in shown
+    assert "Not restored: log (open file, cell 2)." in shown
     session.has(1)
     name, n_gpus = session.run(WHERE).split()
     print(f"first answer with a GPU after {time.monotonic() - began_s:.1f} s")
     assert (name[:10], n_gpus) == ("kernel-of-", "1")
     assert session.gpus["words"].startswith("1 simulated GPU, 2")
 
+    session.run("kept.append(2)")
+    assert "starts anew in the session" in session.run("%gpu 0")
+    session.has(0)
+    assert session.run("kept") == "[1, 2]"
+    session.run("%gpu 1 --fresh")
+    session.has(1)
+    name = session.run(WHERE).split()[0]
+    assert "not defined" in session.run("kept")
     assert session.run("held = 1; print(held)") == "1\n"
     ask(session, "POST", f"api/kernels/{session.kernel}/restart")
     assert "not defined" in session.run("held")
     assert session.run(WHERE).split() == [name, "1"]
-    assert len(kernel_jobs()) == 1
+    eventually(lambda: len(kernel_jobs()) == 1, timeout_s=30)
 
     assert "starts anew in the session" in session.run("%gpu 0")
     session.has(0)

@@ -72,12 +72,13 @@ def test_the_dialog_offers_what_the_cluster_has_and_says_a_refusal(page: Page) -
     expect(dialog.get_by_label("Length").locator("option:checked")).to_have_text("2 hours")
     numbers.select_option("2")
     dialog.get_by_label("Length").select_option("99.0")
+    expect(dialog.get_by_label("Variables come along")).to_be_checked()
     page.screenshot(path=PICTURES_DIR / "kernel-gpus.png")
 
     with page.expect_request(lambda request: request.method == "POST") as sent:
         dialog.get_by_role("button", name="Start the kernel anew").click()
 
-    assert sent.value.post_data_json == {"gpus": "a100:2", "hours": "99.0"}
+    assert sent.value.post_data_json == {"gpus": "a100:2", "hours": "99.0", "fresh": False}
     expect(page.get_by_text("a kernel may have GPUs for at most 24 hours")).to_be_visible()
     expect(page.get_by_role("button", name="no GPU")).to_be_visible()
 

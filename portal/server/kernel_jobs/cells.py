@@ -1,23 +1,17 @@
-"""`%gpu` of cells: questions of kernels, and the answers.
-
-A kernel asks on the channel on which it publishes, wherever it is, and is answered on its control
-channel, which it reads while a cell runs. Both are for the user's own kernel and server alone.
-"""
+"""`%gpu` of cells: questions of kernels, and the answers."""
 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
-
-from jupyter_client.session import Session
 
 from dsportal.slurm.errors import PortalError
 from portal.server.base.kernel_listener import KernelListener, Published
-from portal.server.kernel_jobs.kernel_jobs import KernelJobs
+from portal.server.kernel_jobs.kernel_jobs import CANCELLED, KernelJobs
 from portal.server.kernel_jobs.request import parse_request
+from portal.server.kernel_jobs.talk import MESSAGE, Talk
 from portal.settings.kernel_jobs import KernelJobSettings
-
-MESSAGE = "portal_gpus"
 
 
 class Cells:
@@ -36,46 +30,53 @@ class Cells:
         untracked = self._kernels.untracked_message_types
         self._kernels.untracked_message_types = [*untracked, MESSAGE]
         listener.on_message(self._hear)
+        listener.on_end(self._end)
 
     def _hear(self, message: Published) -> None:
         if message.kind != MESSAGE:
             return
+        content, talk = message.content, self._jobs.talks.get(message.kernel_id)
+        if "reply" in content:
+            if talk is not None:
+                talk.take(content["reply"])
+            return
         # A kernel repeats it until it is answered.
-        question = message.content.get("question")
+        question = content.get("question")
         if question is not None and self._questions.get(message.kernel_id) == question:
             return
         self._questions[message.kernel_id] = question
-        task = asyncio.create_task(self._answer(message.kernel_id, message.content))
+        if content.get("held") and talk is not None:
+            talk.take({})
+            return
+        task = asyncio.create_task(self._answer(message.kernel_id, content))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    def _end(self, kernel_id: str) -> None:
+        if kernel_id in self._jobs.talks:
+            self._jobs.talks[kernel_id].end()
 
     async def _answer(self, kernel_id: str, asked: dict[str, Any]) -> None:
         if asked.get("cancel"):
             self._jobs.cancel(kernel_id)
             return
-        kernel = self._kernels.get_kernel(kernel_id)
-        # One of its own, whose messages have other ids than those of Jupyter.
-        session = Session(config=kernel.session.config, key=kernel.session.key)
-        stream = kernel.connect_control()
-
-        def answer(text: str, end: str = "") -> None:
-            session.send(stream, MESSAGE, {"text": text, "end": end})
-            stream.flush()
-
+        talk = Talk(self._kernels.get_kernel(kernel_id))
         try:
+            if asked.get("held"):
+                talk.tell("The request is cancelled.", "told")
+                return
             if not asked.get("gpus"):
                 described = self._jobs.describe(kernel_id)
-                answer(f"{described['words']} {described['reason']}".strip(), "told")
+                talk.tell(f"{described['words']} {described['reason']}".strip(), "told")
                 return
-            request = parse_request(asked["gpus"], asked.get("hours"), self._settings)
-            # The cell ends before the kernel does.
-            answer(
-                await self._jobs.change(
-                    kernel_id, request, answer, lambda words: answer(words, "moving")
-                ),
-                "told",
-            )
+            hours, fresh = asked.get("hours"), asked.get("fresh")
+            request = parse_request(asked["gpus"], hours, self._settings, fresh=fresh)
+            request = replace(request, body=str(asked.get("body") or ""))
+            talk.tell(await self._jobs.change(kernel_id, request, talk), "told")
         except PortalError as error:
-            answer(str(error), "refused")
+            talk.tell(str(error), "refused")
+        except asyncio.CancelledError:
+            talk.tell(CANCELLED, "told")
+            raise
         finally:
-            stream.close()
+            talk.close()

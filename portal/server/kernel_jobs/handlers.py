@@ -36,14 +36,18 @@ class KernelGpusHandler(APIHandler):
 
     @for_the_user
     async def post(self, kernel_id: str) -> None:
-        """Ask for `gpus` for `hours`: 202; how it goes on is in the description."""
+        """Ask for `gpus` for `hours`: 202; how it goes on is in the description.
+
+        With `fresh`, the kernel's variables stay behind.
+        """
         self._refuse_guests()
         body = self.get_json_body()
         if not isinstance(body, dict):
             raise OptionsError("The body has to be an object with gpus and, if wanted, hours.")
         if kernel_id not in self.jobs.kernels:
             raise HTTPError(404, "This session has no such kernel.")
-        request = parse_request(body.get("gpus"), body.get("hours"), self.site)
+        fresh = body.get("fresh")
+        request = parse_request(body.get("gpus"), body.get("hours"), self.site, fresh=fresh)
         task = asyncio.create_task(self.jobs.change(kernel_id, request))
         task.add_done_callback(_heard)
         # A refusal that is known at once is the answer.

@@ -6,7 +6,7 @@ import asyncio
 import os
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -19,10 +19,13 @@ from portal.server.kernel_jobs.ability import why_not
 from portal.server.kernel_jobs.choices import list_choices
 from portal.server.kernel_jobs.errors import KernelJobError
 from portal.server.kernel_jobs.job import Progress
+from portal.server.kernel_jobs.lend import run_there
 from portal.server.kernel_jobs.move import Home, local_provisioner, move
 from portal.server.kernel_jobs.provisioner import SlurmProvisioner, make_folder
 from portal.server.kernel_jobs.request import GpuRequest, check_request
 from portal.server.kernel_jobs.slurm import JobRequest, KernelSlurm
+from portal.server.kernel_jobs.talk import Talk, held
+from portal.server.kernel_jobs.variables import Saved, nothing_saved, saved_in
 from portal.settings.kernel_jobs import KernelJobSettings
 from portal.settings.session_tables import SessionTables
 from spawner.options.limits import Limits
@@ -31,8 +34,9 @@ from spawner.options.limits import Limits
 _LOOK_S = 2.0
 _ASK_S = 15.0
 _IDLE_LOOK_S = 0.1
+CANCELLED = "The request is cancelled. The kernel goes on as it is."
+_WHEN_IDLE = "The kernel moves when the running cell has ended."
 _NOTICE_S = 300.0
-_LOST = "Its variables stay behind: run the cells that it needs again."
 
 Tell = Callable[[str], None]
 
@@ -79,6 +83,7 @@ class KernelJobs:
         self._limits = limits
         self._partition = settings.kernel_jobs.partition or _name("SLURM_JOB_PARTITION")
         self._known: dict[str, _Kernel] = {}
+        self.talks: dict[str, Talk] = {}
         n_gpus = int(os.environ.get("PORTAL_N_GPUS") or 0)
         self._gpu = "simulated GPU" if os.environ.get("PORTAL_GPUS_SIMULATED") == "1" else "GPU"
         self._of_session = f"{count(n_gpus, self._gpu)} of the session" if n_gpus else "no GPU"
@@ -117,16 +122,14 @@ class KernelJobs:
         self,
         kernel_id: str,
         request: GpuRequest,
-        tell: Tell = lambda _: None,
-        ready: Tell = lambda _: None,
+        talk: Talk | None = None,
     ) -> str:
         """Give a kernel other GPUs, and return what has become of it.
 
         Args:
             kernel_id: The kernel; it keeps this id.
             request: With 0 GPUs it goes on without any.
-            tell: Takes why it waits, whenever that changes.
-            ready: Called before it moves, which it does as soon as no cell runs.
+            talk: With the cell that asks, if one does. It ends before the kernel moves.
 
         Raises:
             PortalError: If it cannot have them; then it goes on as it is.
@@ -136,13 +139,15 @@ class KernelJobs:
         if known.task is not None:
             if request.n_gpus == 0:
                 self.cancel(kernel_id)
-                return "The request is cancelled. The kernel goes on as it is."
+                return CANCELLED
             raise KernelJobError(
                 f"This kernel waits for {known.asked.words if known.asked else 'GPUs'} already. "
                 "Cancel that first: %gpu 0"
             )
         if request.n_gpus == 0 and known.job is None:
             return "This kernel has no job of its own, so there is nothing to give back."
+        if talk is not None:
+            self.talks[kernel_id] = talk
         known.asked = request
         known.task = asyncio.current_task()
         known.told_s = None
@@ -150,22 +155,29 @@ class KernelJobs:
         def note(words: str) -> None:
             if words != known.words:
                 known.words = words
-                tell(words)
+                if talk is not None:
+                    talk.tell(words)
 
         try:
             if request.n_gpus == 0:
-                return await self._take_back(kernel_id, known, note, ready)
-            return await self._give(kernel_id, known, request, note, ready)
+                return await self._take_back(kernel_id, known, request, note, talk)
+            if request.body and talk is not None:
+                return await self._lend(kernel_id, known, request, note, talk)
+            return await self._give(kernel_id, known, request, note, talk)
         except PortalError as error:
             known.words = str(error)
             raise
         finally:
             known.asked = known.task = None
+            self.talks.pop(kernel_id, None)
 
     def cancel(self, kernel_id: str) -> None:
         """Cancel what a kernel waits for."""
         known = self._known.get(kernel_id)
-        if known is not None and known.task is not None:
+        talk = self.talks.get(kernel_id)
+        if talk is not None and talk.interrupt is not None:
+            talk.interrupt()
+        elif known is not None and known.task is not None:
             known.words = ""
             known.task.cancel()
 
@@ -179,18 +191,17 @@ class KernelJobs:
         await asyncio.gather(*(job.cleanup(restart=False) for job in jobs))
 
     async def _give(
-        self, kernel_id: str, known: _Kernel, request: GpuRequest, tell: Tell, ready: Tell
+        self, kernel_id: str, known: _Kernel, request: GpuRequest, tell: Tell, talk: Talk | None
     ) -> str:
         kernel = self.kernels.get_kernel(kernel_id)
-        if reason := why_not(kernel.kernel_spec):
-            raise KernelJobError(reason)
-        job = SlurmProvisioner(kernel_id=kernel_id, kernel_spec=kernel.kernel_spec, parent=kernel)
-        job.slurm, job.folder = self._slurm, make_folder()
+        job = self._new_job(kernel_id)
         try:
             await self._start_job(kernel_id, job, request, tell)
-            ready(f"The kernel starts anew with {request.words}. {_LOST}")
-            await self._idle(kernel, tell)
-            await move(self.kernels, kernel_id, job)
+            async with self._saved(kernel_id, request, tell, talk) as (saved, cell):
+                tell("The variables are being restored.")
+                words = await saved.restore_in_job(job)
+                await self._end_cell(kernel, cell, f"with {request.words}. {words}", tell)
+                await move(self.kernels, kernel_id, job)
         except BaseException:
             if kernel.provisioner is not job:
                 await job.cleanup(restart=False)
@@ -202,6 +213,31 @@ class KernelJobs:
             known.watch.cancel()
         known.watch = asyncio.create_task(self._watch(kernel_id, known, job))
         return f"The kernel runs on {status.node or 'its node'} with {request.words}."
+
+    async def _lend(
+        self, kernel_id: str, known: _Kernel, request: GpuRequest, tell: Tell, talk: Talk
+    ) -> str:
+        """Run a cell in a job, while the kernel waits where it is."""
+        if known.job is not None:
+            raise KernelJobError(
+                "This kernel has GPUs already. Run the cell as it is, or give them back: %gpu 0"
+            )
+        job = self._new_job(kernel_id)
+        try:
+            await self._start_job(kernel_id, job, request, tell)
+            known.job, known.held = job, request
+            return await run_there(job, request, talk, self._settings.kernel_jobs, tell)
+        finally:
+            known.job = known.held = None
+            await job.cleanup(restart=False)
+
+    def _new_job(self, kernel_id: str) -> SlurmProvisioner:
+        kernel = self.kernels.get_kernel(kernel_id)
+        if reason := why_not(kernel.kernel_spec):
+            raise KernelJobError(reason)
+        job = SlurmProvisioner(kernel_id=kernel_id, kernel_spec=kernel.kernel_spec, parent=kernel)
+        job.slurm, job.folder = self._slurm, make_folder()
+        return job
 
     async def _start_job(
         self, kernel_id: str, job: SlurmProvisioner, request: GpuRequest, tell: Tell
@@ -229,25 +265,43 @@ class KernelJobs:
         environ = {"JPY_SESSION_NAME": notebook} if notebook else {}
         await job.start_job(asked, environ, folder, tell)
 
-    async def _take_back(self, kernel_id: str, known: _Kernel, tell: Tell, ready: Tell) -> str:
+    async def _take_back(
+        self, kernel_id: str, known: _Kernel, request: GpuRequest, tell: Tell, talk: Talk | None
+    ) -> str:
         kernel = self.kernels.get_kernel(kernel_id)
-        ready(f"The kernel starts anew in the session. {_LOST}")
-        await self._idle(kernel, tell)
-        await self._bring_home(kernel_id, known)
+        async with self._saved(kernel_id, request, tell, talk) as (saved, cell):
+            await self._end_cell(kernel, cell, f"in the session. {saved.words}", tell)
+            await self._bring_home(kernel_id, known, saved)
         known.words = ""
         return "The GPUs are given back. The kernel runs in the session."
 
-    async def _bring_home(self, kernel_id: str, known: _Kernel) -> None:
+    async def _bring_home(self, kernel_id: str, known: _Kernel, saved: Saved | None = None) -> None:
         kernel = self.kernels.get_kernel(kernel_id)
-        await move(self.kernels, kernel_id, local_provisioner(kernel), known.home)
+        prepare = saved.restore_here if saved else None
+        await move(self.kernels, kernel_id, local_provisioner(kernel), known.home, prepare)
         known.job = known.held = known.ends_at_s = None
         if known.watch is not None and known.watch is not asyncio.current_task():
             known.watch.cancel()
 
+    def _saved(
+        self, kernel_id: str, request: GpuRequest, tell: Tell, talk: Talk | None
+    ) -> AbstractAsyncContextManager[tuple[Saved, Talk | None]]:
+        if request.is_fresh:
+            return nothing_saved(talk)
+        waiting = (
+            nullcontext(talk) if talk else held(self.kernels.get_kernel(kernel_id), self.talks)
+        )
+        return saved_in(waiting, self._settings.kernel_jobs, tell)
+
+    async def _end_cell(self, kernel: Any, cell: Talk | None, words: str, tell: Tell) -> None:
+        if cell is not None:
+            cell.ready(f"The kernel starts anew {words}")
+        await self._idle(kernel, tell)
+
     async def _idle(self, kernel: Any, tell: Tell) -> None:
         """Wait for the end of the running cell, which a move would end."""
         if kernel.execution_state == "busy":
-            tell("The kernel moves when the running cell has ended.")
+            tell(_WHEN_IDLE)
         # Jupyter notes it and tells nobody.
         while kernel.execution_state == "busy":  # noqa: ASYNC110
             await asyncio.sleep(_IDLE_LOOK_S)

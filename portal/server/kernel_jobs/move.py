@@ -6,6 +6,7 @@ one by the other.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,7 +66,13 @@ class _Successor:
         return dict(await self._new.pre_launch(**kwargs))
 
 
-async def move(kernels: Any, kernel_id: str, new: Any, home: Home | None = None) -> None:
+async def move(
+    kernels: Any,
+    kernel_id: str,
+    new: Any,
+    home: Home | None = None,
+    prepare: Callable[[Any], Awaitable[None]] | None = None,
+) -> None:
     """Let a kernel go on with another provisioner, and its tabs connect to it.
 
     Args:
@@ -73,6 +80,7 @@ async def move(kernels: Any, kernel_id: str, new: Any, home: Home | None = None)
         kernel_id: The kernel.
         new: The provisioner of the next kernel.
         home: Where that listens, if it is on this node.
+        prepare: Called with the kernel before its tabs can run a cell in it.
     """
     kernel = kernels.get_kernel(kernel_id)
     old = kernel.provisioner
@@ -81,6 +89,8 @@ async def move(kernels: Any, kernel_id: str, new: Any, home: Home | None = None)
     try:
         # Not what that returns: where the addresses are others, it waits for ever.
         await kernels.restart_kernel(kernel_id)
+        if prepare is not None:
+            await prepare(kernel)
         kernel.execution_state = "idle"
     finally:
         if isinstance(kernel.provisioner, _Successor):

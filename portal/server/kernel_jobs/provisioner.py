@@ -14,8 +14,8 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -93,14 +93,36 @@ class SlurmProvisioner(KernelProvisionerBase):
         known = [one for name in catalog.partitions for one in catalog.nodes(name)]
         self._address = next((one.address for one in known if one.name == node), node)
         tell(f"The job has started on {node}. The kernel is starting.")
-        _, info = await self._connection()
-        await self._check_answer(info)
+        async with self.client():
+            pass
 
     async def status(self) -> JobStatus:
         """Return what Slurm says of the job."""
         if self.job_id is None:
             return JobStatus(phase=Phase.OVER)
         return await self.slurm.status(self.job_id, n_gpus=self._n_gpus)
+
+    @asynccontextmanager
+    async def client(self) -> AsyncIterator[AsyncKernelClient]:
+        """Connect to the kernel that the job has started.
+
+        Raises:
+            KernelJobError: If it does not answer.
+        """
+        _, info = await self._connection()
+        client = AsyncKernelClient(parent=None)
+        client.load_connection_info(info)
+        client.start_channels(stdin=False)
+        try:
+            await _wait_for_answer(client, f"job {self.job_id}", self._address)
+            yield client
+        finally:
+            client.stop_channels()
+
+    async def has_ended(self) -> bool:
+        """Whether the kernel that the job started first has ended."""
+        progress = await asyncio.to_thread(Progress.read, self.folder)
+        return progress.is_over or progress.n_ends > 0
 
     async def pre_launch(self, **kwargs: Any) -> dict[str, Any]:
         """Return the arguments of `launch_kernel`, which needs none."""
@@ -224,26 +246,24 @@ class SlurmProvisioner(KernelProvisionerBase):
             log = ""
         return log_tail(log, 3)
 
-    async def _check_answer(self, info: Mapping[str, Any]) -> None:
-        client = AsyncKernelClient(parent=None)
-        client.load_connection_info(dict(info))
-        client.start_channels(stdin=False)
-        try:
-            await client.wait_for_ready(timeout=_READY_TIMEOUT_S)
-        except RuntimeError as error:
-            node = self._address
-            raise KernelJobError(
-                f"The kernel runs in job {self.job_id}, but does not answer at {node} within "
-                f"{_READY_TIMEOUT_S} s. The nodes' firewalls have to let each other in. Tell the "
-                "administrators."
-            ) from error
-        finally:
-            client.stop_channels()
+
+async def _wait_for_answer(client: AsyncKernelClient, job: str, node: str) -> None:
+    try:
+        await client.wait_for_ready(timeout=_READY_TIMEOUT_S)
+    except RuntimeError as error:
+        raise KernelJobError(
+            f"The kernel runs in {job}, but does not answer at {node} within {_READY_TIMEOUT_S} s. "
+            "The nodes' firewalls have to let each other in. Tell the administrators."
+        ) from error
 
 
-def make_folder() -> Path:
-    """Make the folder of a job in the user's home, which the nodes share."""
+def make_folder(kind: str = "kernel") -> Path:
+    """Make a folder for a job in the user's home, which the nodes share.
+
+    Args:
+        kind: Begins its name.
+    """
     parent = Path.home() / FOLDER
     parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     # With mode 0700.
-    return Path(tempfile.mkdtemp(prefix="kernel-", dir=parent))
+    return Path(tempfile.mkdtemp(prefix=f"{kind}-", dir=parent))

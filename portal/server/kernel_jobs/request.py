@@ -26,11 +26,15 @@ class GpuRequest:
     Attributes:
         n_gpus: 0 gives those of the kernel back.
         gpu_type: Slurm's name of a GPU type; empty for any.
+        is_fresh: Whether the kernel's variables stay behind.
+        body: Code that alone runs there, while the kernel stays; empty if the kernel moves.
     """
 
     n_gpus: int
     walltime_s: int
     gpu_type: str = ""
+    is_fresh: bool = False
+    body: str = ""
 
     @property
     def words(self) -> str:
@@ -50,13 +54,16 @@ def read_limits(environ: Mapping[str, str], settings: KernelJobSettings) -> Limi
     return of_kernels.for_groups([LIMITS], {LIMITS: told})
 
 
-def parse_request(gpus: object, hours: object, settings: KernelJobSettings) -> GpuRequest:
+def parse_request(
+    gpus: object, hours: object, settings: KernelJobSettings, *, fresh: object = False
+) -> GpuRequest:
     """Return what a cell or a dialog asks for.
 
     Args:
         gpus: A number, or a type and a number: 2, "2", "v100:2".
         hours: None or empty for the site's default.
         settings: The site's.
+        fresh: Whether the kernel's variables stay behind.
 
     Raises:
         OptionsError: If it is no number of GPUs, or no length that the site allows.
@@ -71,6 +78,7 @@ def parse_request(gpus: object, hours: object, settings: KernelJobSettings) -> G
         n_gpus=int(match["n"]),
         gpu_type=match["type"] or "",
         walltime_s=_walltime_s(hours, settings),
+        is_fresh=bool(fresh),
     )
 
 

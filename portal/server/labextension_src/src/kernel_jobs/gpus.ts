@@ -136,13 +136,16 @@ class GpuButton extends Widget {
       ]
     });
     if (button.accept && this.path) {
-      const asked = button.actions.includes('back') ? { gpus: 0 } : requested(value!);
+      const asked = button.actions.includes('back')
+        ? { gpus: 0, fresh: !value?.variables }
+        : requested(value!);
       this.show_(await askPortal<IGpus>(this.settings, this.path, 'POST', asked));
     }
   }
 }
 
 const GPUS = 'gpus of ';
+const VARIABLES: IField = { key: 'variables', label: 'Variables come along', kind: 'check' };
 
 function makeForm(choices: IChoices | null, state: IGpus, reason: string): Form {
   const { gpus = {}, hours = [], first_hours: length = '' } = choices ?? {};
@@ -161,17 +164,19 @@ function makeForm(choices: IChoices | null, state: IGpus, reason: string): Form 
       choices: Array.from({ length: gpus[type] + 1 }, (_, n) => [`${n}`, `${n}`] as const),
       onlyIf: ['type', type] as const
     })),
-    { key: 'hours', label: 'Length', kind: 'choice', choices: hours }
+    { key: 'hours', label: 'Length', kind: 'choice', choices: hours },
+    VARIABLES
   ];
   const most = (type: string) => String(Math.min(state.gpus || 1, gpus[type]));
   const numbers = Object.fromEntries(types.map(type => [GPUS + type, most(type)]));
-  return new Form(choices ? fields : [], { type: '', hours: length, ...numbers }, reason);
+  const values = { type: '', hours: length, ...numbers, [VARIABLES.key]: true };
+  return new Form(choices ? fields : state.gpus ? [VARIABLES] : [], values, reason);
 }
 
 /** What a form asks for, as the server wants it. */
-function requested({ type, hours, ...numbers }: Values): Values {
+function requested({ type, hours, variables, ...numbers }: Values): Values {
   const [n] = Object.values(numbers);
-  return { gpus: type ? `${type}:${n}` : n, hours: hours };
+  return { gpus: type ? `${type}:${n}` : n, hours, fresh: !variables };
 }
 
 /** The button beside the name of a notebook's kernel. */

@@ -26,10 +26,12 @@ from traitlets.config import Config
 from dsportal.slurm.states import Phase
 from portal.server.base.kernel_listener import KernelListener, Published
 from portal.server.base.private_dir import make_private_dir
-from portal.server.kernel_jobs import kernel_jobs
+from portal.server.kernel_jobs import kernel_jobs, variables
 from portal.server.kernel_jobs.cells import MESSAGE, Cells
 from portal.server.kernel_jobs.job import Progress
 from portal.server.kernel_jobs.kernel_jobs import KernelJobs
+from portal.server.kernel_jobs.provisioner import FOLDER
+from portal.server.kernel_jobs.request import GpuRequest
 from portal.server.kernel_jobs.slurm import JobRequest, JobStatus, KernelSlurm
 from portal.settings.session_tables import read_settings
 from spawner.options.limits import Limits
@@ -204,6 +206,127 @@ def test_a_kernel_moves_to_a_job_by_a_cell_and_comes_back(within: Any) -> None:
         assert await one.run(WHERE) == "103\n"
         assert await asyncio.to_thread(one.queue.jobs[102].wait, 20) == 0
 
+    within(moves)
+
+
+MAKE = """
+import threading
+numbers = [1, 2]
+same = numbers
+factor = 2
+def scaled(x):
+    return factor * x
+class Point:
+    x = 3
+point = Point()
+lock = threading.Lock()
+"""
+CHECK = """
+factor = 5
+print(numbers is same, scaled(1), type(point) is Point, threading.active_count() > 0)
+factor = 2
+"""
+
+
+def test_variables_come_along_to_a_job_and_back_and_the_cell_names_what_cannot(within: Any) -> None:
+    async def moves(one: Session) -> None:
+        await one.run(MAKE)
+        shown = await one.run("%gpu 1")
+        assert "7 variables come along. Not restored: lock (lock, cell 1)." in shown
+        await one.until(lambda: one.jobs.describe(one.id)["gpus"] == 1)
+        assert await one.run(CHECK) == "True 5 True True\n"
+        assert await one.run("print(lock)") != ""
+        assert "In[1]" not in await one.run("numbers.append(3); print(len(In) > 3)")
+
+        assert "come along" in await one.run("%gpu 0")
+        await one.until(lambda: one.jobs.describe(one.id)["gpus"] == 0)
+        assert await one.run("print(numbers, same)") == "[1, 2, 3] [1, 2, 3]\n"
+        assert await one.run(WHERE) == "77\n"
+        assert not list((Path.home() / FOLDER).glob("variables-*"))
+
+        assert "stay behind" in await one.run("%gpu 1 --fresh")
+        await one.until(lambda: one.jobs.describe(one.id)["gpus"] == 1)
+        assert "NameError" in await one.run("numbers")
+
+    within(moves)
+
+
+LENT = """with gpus(1, hours=1):
+    import os
+    numbers.append(int(os.environ["SLURM_JOB_ID"]))
+    print("there", scaled(4))
+    made = Point()
+"""
+
+
+def test_a_block_runs_on_gpus_and_its_variables_come_back(within: Any) -> None:
+    async def runs(one: Session) -> None:
+        await one.run(MAKE)
+        shown = await one.run(LENT)
+        assert "there 8\n" in shown
+        assert shown.endswith("The GPUs are given back. The variables are back.")
+        look = "print(numbers, same is numbers, type(made) is Point, lock.locked())"
+        assert await one.run(look) == "[1, 2, 101] True True False\n"
+        assert await one.run(WHERE) == "77\n"
+        await asyncio.to_thread(one.queue.jobs[101].wait, 20)
+        assert not list((Path.home() / FOLDER).iterdir())
+        assert one.queue.requests[0].walltime_s == 3600
+
+        failed = await one.run("%%gpu 1\nnumbers.append(4)\n1 / 0")
+        assert "ZeroDivisionError" in failed
+        assert await one.run("print(numbers)") == "[1, 2, 101, 4]\n"
+
+        assert "only statement of its cell" in await one.run(LENT + "print(2)")
+
+    within(runs)
+
+
+def test_a_block_that_is_interrupted_ends_there_and_the_kernel_goes_on(within: Any) -> None:
+    async def runs(one: Session) -> None:
+        await one.run("steps = 0")
+        begun = Path.home() / "begun"
+        code = f"%%gpu 1\nimport time\nsteps = 1\nopen({str(begun)!r}, 'w').close()\ntime.sleep(50)"
+        running = asyncio.create_task(one.run(code))
+        await one.until(begun.exists)
+        await one.kernels.interrupt_kernel(one.id)
+
+        assert "KeyboardInterrupt" in await running
+        assert await one.run("print(steps)") == "1\n"
+
+    within(runs)
+
+
+def test_a_kernel_that_the_button_moves_says_at_its_next_cell_what_is_missing(within: Any) -> None:
+    async def moves(one: Session) -> None:
+        await one.run(MAKE)
+        request = GpuRequest(n_gpus=1, walltime_s=3600)
+        begun = Path.home() / "begun"
+        code = f"open({str(begun)!r}, 'w').close(); import time; time.sleep(2); numbers.append(3)"
+        busy = asyncio.create_task(one.run(code))
+        await one.until(begun.exists)
+        await one.jobs.change(one.id, request)
+        await busy
+
+        assert await one.run("print(numbers)") == ("Not restored: lock (lock, cell 1).[1, 2, 3]\n")
+        assert await one.run("print(numbers)") == "[1, 2, 3]\n"
+
+    within(moves)
+
+
+def test_variables_that_are_too_large_stay_with_their_kernel(
+    within: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def moves(one: Session) -> None:
+        await one.run("text = 'a' * 3_000_000; small = 1")
+        shown = await one.run("%gpu 1")
+        assert "need more than 2.0 MB. Largest: text" in shown
+        assert "with --fresh" in shown
+        assert await one.run("print(small)") == "1\n"
+        await asyncio.to_thread(one.queue.jobs[101].wait, 20)
+        assert not list((Path.home() / FOLDER).iterdir())
+
+    # 20 of these are the site's limit.
+    monkeypatch.setattr(variables, "_GB", 100_000)
     within(moves)
 
 

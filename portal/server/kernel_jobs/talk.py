@@ -1,0 +1,151 @@
+"""A conversation with a cell of a kernel that waits for its GPUs: the user's, or the server's own.
+
+A kernel asks on the channel on which it publishes, wherever it is, and is answered on its control
+channel, which it reads while a cell runs. Both are for the user's own kernel and server alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from jupyter_client.session import Session
+
+from portal.server.kernel_jobs.errors import KernelJobError
+
+MESSAGE = "portal_gpus"
+_HOLD = "get_ipython().portal_gpus.hold()"
+_GONE = "The kernel has been restarted or has ended, so it does not move."
+
+
+def own_session(kernel: Any) -> Session:
+    """Return a session whose messages and sockets have other ids than those of Jupyter.
+
+    Args:
+        kernel: Jupyter's manager of the kernel.
+    """
+    return Session(config=kernel.session.config, key=kernel.session.key)
+
+
+class Talk:
+    """The server's side of it.
+
+    Args:
+        kernel: Jupyter's manager of the kernel.
+    """
+
+    # Whether the user sees in a cell what is told.
+    is_seen = True
+    is_over = False
+    # Interrupts what runs elsewhere for the cell.
+    interrupt: Callable[[], None] | None = None
+
+    def __init__(self, kernel: Any) -> None:
+        self._session = own_session(kernel)
+        self._stream = kernel.connect_control()
+        self._reply: asyncio.Future[dict[str, Any]] | None = None
+
+    def tell(self, text: str, end: str = "") -> None:
+        """Show words; with `end` they are the last."""
+        self._send({"text": text, "end": end})
+
+    async def save(self, **order: object) -> dict[str, Any]:
+        """Have the kernel save its variables.
+
+        Args:
+            order: Arguments of the kernel's `variables.save`.
+
+        Returns:
+            What that returns, or "refused" with the reason in words.
+
+        Raises:
+            KernelJobError: If the kernel has ended.
+        """
+        self._send({"text": "", "end": "", "save": order})
+        return await self.reply()
+
+    async def reply(self) -> dict[str, Any]:
+        """Wait for what the kernel says next.
+
+        Returns:
+            That of `save`, or nothing of a cell that waits now.
+
+        Raises:
+            KernelJobError: If the kernel has ended.
+        """
+        self._reply = asyncio.get_running_loop().create_future()
+        return await self._reply
+
+    async def restore(self, folder: str) -> dict[str, Any]:
+        """Have the kernel restore variables.
+
+        Args:
+            folder: Where they are.
+
+        Returns:
+            What the kernel's `variables.restore` returns.
+
+        Raises:
+            KernelJobError: If the kernel has ended.
+        """
+        self._send({"text": "", "end": "", "restore": folder})
+        return await self.reply()
+
+    def publish(self, kind: str, content: dict[str, Any]) -> None:
+        """Show what another kernel has published as if the cell had."""
+        self._send({"text": "", "end": "", "publish": (kind, content)})
+
+    def fail(self, traceback: list[str]) -> None:
+        """Let the cell end with the error of another kernel."""
+        self._send({"text": "", "end": "failed", "traceback": traceback})
+
+    def take(self, reply: dict[str, Any]) -> None:
+        """Take the kernel's reply."""
+        if self._reply is not None and not self._reply.done():
+            self._reply.set_result(reply)
+
+    def ready(self, text: str) -> None:
+        """Let the cell end: the kernel moves now."""
+        self.tell(text, "moving")
+
+    def end(self) -> None:
+        """Take that the kernel has ended: no reply comes."""
+        self.is_over = True
+        if self._reply is not None and not self._reply.done():
+            self._reply.set_exception(KernelJobError(_GONE))
+
+    def close(self) -> None:
+        """Say no more."""
+        self._stream.close()
+
+    def _send(self, content: dict[str, object]) -> None:
+        self._session.send(self._stream, MESSAGE, content)
+        self._stream.flush()
+
+
+@asynccontextmanager
+async def held(kernel: Any, talks: dict[str, Talk]) -> AsyncIterator[Talk]:
+    """Run a cell that lets the kernel wait: what comes after it does not run there if it moves.
+
+    Args:
+        kernel: Jupyter's manager of the kernel.
+        talks: Those by which replies of kernels are taken.
+    """
+    talk = talks[kernel.kernel_id] = Talk(kernel)
+    talk.is_seen = False
+    client = kernel.client(session=own_session(kernel))
+    client.start_channels(iopub=False, stdin=False, hb=False)
+    try:
+        # An error at its end lets the cells that wait go; it does so in no silent one.
+        client.execute(_HOLD, store_history=False, allow_stdin=False)
+        await talk.reply()
+        yield talk
+    except BaseException:
+        talk.tell("The kernel stays.", "told")
+        raise
+    finally:
+        client.stop_channels()
+        talks.pop(kernel.kernel_id, None)
+        talk.close()
