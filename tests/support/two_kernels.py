@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ class Kernel:
 
     def __init__(self, client: BlockingKernelClient) -> None:
         self._client = client
+        self.has_failed = False
 
     def run(self, code: str, *, is_cell: bool = True) -> str:
         """Run a cell and return what it shows."""
@@ -32,9 +34,10 @@ class Kernel:
             shown.append(content.get("text") or content.get("data", {}).get("text/plain", ""))
             shown.append("\n".join(content.get("traceback", [])))
 
-        self._client.execute_interactive(
+        reply = self._client.execute_interactive(
             code, output_hook=take, store_history=is_cell, timeout=TIMEOUT_S
         )
+        self.has_failed = reply["content"]["status"] != "ok"
         return "".join(shown)
 
     def save(self, folder: Path) -> dict[str, Any]:
@@ -51,12 +54,14 @@ class Kernel:
 
 
 @contextmanager
-def started(python: str, working_dir: Path) -> Iterator[Kernel]:
-    """Start a kernel of a Python, and end it."""
+def started(
+    python: str, working_dir: Path, environ: Mapping[str, str] | None = None
+) -> Iterator[Kernel]:
+    """Start a kernel of a Python with more in its environment, and end it."""
     manager = KernelManager()
     assert manager.kernel_spec is not None
     manager.kernel_spec.argv[:] = [python, str(START), "-f", "{connection_file}"]
-    manager.start_kernel(cwd=str(working_dir))
+    manager.start_kernel(cwd=str(working_dir), env={**os.environ, **(environ or {})})
     client = manager.client()
     client.start_channels()
     try:

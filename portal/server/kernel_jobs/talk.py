@@ -94,7 +94,7 @@ class Talk:
         return await self.reply()
 
     def publish(self, kind: str, content: dict[str, Any]) -> None:
-        """Show what another kernel has published as if the cell had."""
+        """Show what another kernel has published, a message's `kind` and `content`."""
         self._send({"text": "", "end": "", "publish": (kind, content)})
 
     def fail(self, traceback: list[str]) -> None:

@@ -111,12 +111,15 @@ class Saved:
 async def call_kernel(
     client: Any, call: str, has_ended: Callable[[], Awaitable[bool]]
 ) -> dict[str, Any]:
-    """Call a method of a kernel's `GpuMagic`, and return its report.
+    """Call a method of a kernel's `GpuMagic` that leaves a report.
 
     Args:
         client: Of the kernel.
         call: The method with its arguments.
         has_ended: Tells whether the kernel has.
+
+    Returns:
+        That report, of `variables.save` or `variables.restore`.
 
     Raises:
         KernelJobError: If the method fails, or the kernel ends.

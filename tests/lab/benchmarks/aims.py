@@ -77,6 +77,7 @@ _AIMS: Mapping[str, Mapping[str, Aim]] = {
         "torch_first_step_extra_s": _at_most(0),
         "prediction_error_seeds_percent": _at_most(10),
     },
+    "variables": {"variables_restored_percent": _at_least(95), "variables_wrong": _at_most(0)},
 }
 # Of INT8 over FP32, on processors that multiply and add bytes in one instruction.
 LEAST_WITH_VNNI = 2.5

@@ -31,6 +31,11 @@ def reduce(storage, copies):
     return untyped, (copies[-1], str(storage.device))
 
 
+def reduce_loader(loader):
+    """Return how a `loader` is made again: its workers start with the next epoch."""
+    return object.__new__, (type(loader),), {**vars(loader), "_iterator": None}
+
+
 def typed(storage, dtype):
     """Return a `storage` whose numbers have the type `dtype`."""
     import torch

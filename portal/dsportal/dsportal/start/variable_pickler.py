@@ -61,6 +61,8 @@ def pickler_of(writer, user_ns):
                 return cached, (value.__wrapped__, value.cache_info().maxsize)
             if kind.__module__ == "torch.storage":
                 return torch_storage.reduce(value, self.copies)
+            if kind.__module__ == "torch.utils.data.dataloader" and hasattr(value, "_iterator"):
+                return torch_storage.reduce_loader(value)
             if "keras" in sys.modules and is_of_keras(kind):
                 return keras_parts.reduce(value, parts, apart) or super().reducer_override(value)
             return super().reducer_override(value)

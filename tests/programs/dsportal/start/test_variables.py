@@ -103,6 +103,8 @@ def test_a_file_that_others_could_have_written_is_not_read(tmp_path: Path) -> No
 TORCH = [
     "import torch\nmodel = torch.nn.Linear(2, 1)\noptimizer = torch.optim.Adam(model.parameters())",
     "whole = torch.arange(6.0); part = whole[2:]\nhalf = torch.ones(2, dtype=torch.bfloat16)",
+    "loader = torch.utils.data.DataLoader(whole, num_workers=1, persistent_workers=True)\n"
+    "rows = [float(row) for row in loader]",
     "model(torch.ones(3, 2)).sum().backward(); optimizer.step(); out = model(whole[:2]).item()",
 ]
 KERAS = [
@@ -120,11 +122,11 @@ def test_views_and_optimizers_of_pytorch_stay_with_what_they_belong_to(tmp_path:
     look = (
         "part[0] = 9; print(float(whole[2]), out == model(whole[:2]).item(), half.dtype,"
         " optimizer.param_groups[0]['params'][0] is model.weight,"
-        " int(optimizer.state[model.weight]['step']))"
+        " int(optimizer.state[model.weight]['step']), len(loader))"
     )
     python = str(Plan().environment("pytorch") / "bin/python")
 
-    assert moved(tmp_path, TORCH, look, python) == "9.0 True torch.bfloat16 True 1\n"
+    assert moved(tmp_path, TORCH, look, python) == "9.0 True torch.bfloat16 True 1 6\n"
 
 
 @pytest.mark.parametrize("environment", ["tensorflow", "pytorch"])
