@@ -276,4 +276,4 @@ for row in stream.shuffle(seed=1, buffer_size=1_000).take(3):
 # %% [markdown]
 # `text_cache` holds the tables and what `map` made of them: delete it when you are done.
 #
-# **Next:** [a small language model](../../templates/pytorch/transformer.ipynb).
+# **Next:** [fine-tune a language model](../../templates/pytorch/hugging_face.ipynb).

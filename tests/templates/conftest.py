@@ -18,6 +18,8 @@ from pathlib import Path
 import pytest
 
 from portal.environments.command import FIRST_IN_PATH
+from portal.server.viewers.mlflow.tracking import FOLDER as MLFLOW_FOLDER
+from portal.server.viewers.mlflow.tracking import VARIABLES as MLFLOW_VARIABLES
 
 pytest.register_assert_rewrite("tests.support.launch_contract")
 
@@ -82,6 +84,8 @@ class SlurmSession:
             "PORTAL_LIBRARY": str(LIBRARY),
             "PORTAL_COMMANDS": str(ENVIRONMENTS / "server/commands"),
             "PYTHONPATH": str(LIBRARY / FIRST_IN_PATH),
+            "MLFLOW_TRACKING_URI": (self.working_dir / MLFLOW_FOLDER).as_uri(),
+            **MLFLOW_VARIABLES,
             **({"PORTAL_GPUS_SIMULATED": "1"} if self.is_simulated else {}),
             **{name: os.environ[name] for name in DECIDED_BY_CPU if name in os.environ},
         }

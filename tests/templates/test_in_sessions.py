@@ -56,7 +56,9 @@ async def test_a_template_runs_to_its_end_in_a_session(portal_session: Session, 
     assert "Test accuracy: " in done["text"]
 
 
-async def test_the_dashboard_of_dask_opens_through_the_session(portal_session: Session) -> None:
+async def test_a_worker_is_on_the_dashboard_of_dask_that_opens_through_the_session(
+    portal_session: Session,
+) -> None:
     path = "templates/dask/on_slurm.ipynb"
     kernel = {"name": kernel_of("dask/on_slurm.ipynb")}
     opened = portal_session.ask(
@@ -66,7 +68,7 @@ async def test_the_dashboard_of_dask_opens_through_the_session(portal_session: S
     try:
         socket = await portal_session.connect(opened["kernel"]["id"])
         for cell in json.loads((TEMPLATES / "dask/on_slurm.ipynb").read_text())["cells"]:
-            if cell["cell_type"] == "code" and "Dashboard:" not in text:
+            if cell["cell_type"] == "code" and "Workers after" not in text:
                 more, error = await run_cell(socket, "".join(cell["source"]))
                 assert error == ""
                 text += more
@@ -74,6 +76,7 @@ async def test_the_dashboard_of_dask_opens_through_the_session(portal_session: S
         assert link is not None, text
         shown = portal_session.ask("GET", f"{link[1]}/json/identity.json")
         assert f"Scheduler: {shown['address']}\n" in text
+        assert len(shown["workers"]) == 1
         socket.close()
     finally:
         portal_session.ask("DELETE", f"api/sessions/{opened['id']}")

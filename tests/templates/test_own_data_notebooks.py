@@ -38,6 +38,11 @@ def segmentation(session):
 
 
 @pytest.fixture(scope="module")
+def hugging_face(session):
+    return execute(session, "pytorch/hugging_face.ipynb")
+
+
+@pytest.fixture(scope="module")
 def text_data(session):
     return execute(session, "pytorch/text_data.ipynb")
 
@@ -103,6 +108,22 @@ def test_pixels_become_objects_most_of_which_are_there(segmentation):
 
     assert float(found) > 80
     assert float(there) > 80
+
+
+@pytest.mark.release
+def test_an_adapter_teaches_the_model_another_text_and_is_a_small_file(hugging_face):
+    rows = re.findall(r"^(before|LoRA|all weights) +(\d+) +(\d+)$", hugging_face.text, re.MULTILINE)
+    perplexities = {name: (int(python), int(other)) for name, python, other in rows}
+    sizes = re.search(r"^adapter (\d+) KB, model ([\d,]+) KB$", hugging_face.text, re.MULTILINE)
+
+    assert hugging_face.standard_error == ""
+    assert len(hugging_face.pictures) == 1
+    # Guessing among the tokens would be 1,000.
+    assert perplexities["before"][0] < 250
+    assert perplexities["LoRA"][1] < 0.8 * perplexities["before"][1]
+    assert "the old model is back: True" in hugging_face.text
+    assert sizes is not None
+    assert int(sizes[1]) < 0.3 * int(sizes[2].replace(",", ""))
 
 
 @pytest.mark.release

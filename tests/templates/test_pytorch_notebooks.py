@@ -16,6 +16,7 @@ PROFILE = pytest.param("profile", marks=pytest.mark.release)
 COMPILE = pytest.param("compile_", marks=pytest.mark.release)
 FSDP = pytest.param("fsdp", marks=pytest.mark.release)
 LIGHTNING = pytest.param("lightning_trainer", marks=pytest.mark.release)
+TRACKING = pytest.param("tracking", marks=pytest.mark.release)
 MIXED_PRECISION = pytest.param("mixed_precision", marks=pytest.mark.release)
 
 
@@ -59,18 +60,23 @@ def lightning_trainer(session):
     return execute(session, "pytorch/lightning_trainer.ipynb")
 
 
+@pytest.fixture(scope="module")
+def tracking(session):
+    return execute(session, "pytorch/tracking.ipynb")
+
+
 @pytest.mark.parametrize(
     "name",
     [
         *("digits", COMPILE, DISTRIBUTED, FSDP, LIGHTNING),
-        *(MIXED_PRECISION, PROFILE, SEARCH),
+        *(MIXED_PRECISION, PROFILE, SEARCH, TRACKING),
     ],
 )
 def test_a_pytorch_notebook_runs_to_its_end_without_a_warning(request, name):
     assert request.getfixturevalue(name).standard_error == ""
 
 
-@pytest.mark.parametrize("name", ["digits", DISTRIBUTED, LIGHTNING])
+@pytest.mark.parametrize("name", ["digits", DISTRIBUTED, LIGHTNING, TRACKING])
 def test_a_pytorch_notebook_reads_at_least_95_of_100_test_digits(request, name):
     assert request.getfixturevalue(name).figures["accuracy"] >= 0.95
 
@@ -186,3 +192,15 @@ def test_lightning_trains_on_one_gpu_of_the_session_and_then_on_all(lightning_tr
     assert float(ranks[0][2]) > 0.9
     assert best is not None
     assert list((lightning_trainer.folder / "logs").glob("**/events.out.tfevents.*"))
+
+
+@pytest.mark.release
+def test_each_training_is_in_mlflow_and_in_tensorboard_and_the_best_comes_back(tracking):
+    runs = re.findall(r"^(rate [\d.]+, width \d+) +validation", tracking.text, re.MULTILINE)
+    boards = {path.parent.name for path in (tracking.folder / "logs").glob("*/events.*")}
+    artifacts = [*(tracking.folder.parents[1] / "mlruns").glob("*/*/artifacts/network.pt")]
+
+    assert len(runs) == 4
+    assert boards == set(runs)
+    assert len(artifacts) == 4
+    assert "as good as when it was logged: True" in tracking.text
