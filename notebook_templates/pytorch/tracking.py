@@ -19,7 +19,7 @@
 # | | |
 # |---|---|
 # | **Data** | 10,000 digits of MNIST: 7,000 to train, 1,000 to validate, 2,000 to test |
-# | **Time** | 45 seconds on 2 cores |
+# | **Time** | about one minute on 2 cores |
 # | **Devices** | one GPU of the session; its cores if the GPUs are simulated |
 #
 # One GPU: the four trainings do not need each other. To train them at the same time, each on a GPU
