@@ -266,6 +266,7 @@ SESSION_OWNER = frozenset({
     r"/portal/api/jobs/([^/]+)/output$",
     r"/portal/api/jobs/preview$",
     r"/portal/api/kernel-gpus$",
+    r"/portal/api/kernel-gpus/held$",
     r"/portal/api/kernels/([^/]+)/gpus$",
     r"/portal/api/kernels/([^/]+)/executions$",
     r"/portal/api/kernels/([^/]+)/executions/([^/]+)$",

@@ -12,6 +12,7 @@ from tornado.web import HTTPError
 from dsportal.slurm.errors import OptionsError, PortalError
 from portal.server.base.authorization import for_the_user
 from portal.server.base.guest_rights import is_guest
+from portal.server.kernel_jobs.idle_gpus import IdleGpus
 from portal.server.kernel_jobs.kernel_jobs import KernelJobs
 from portal.server.kernel_jobs.request import parse_request
 from portal.settings.kernel_jobs import KernelJobSettings
@@ -84,6 +85,22 @@ class GpuChoicesHandler(APIHandler):
     async def get(self) -> None:
         """List them; see `KernelJobs.choices`."""
         self.finish(json.dumps(await self.jobs.choices(self.site)))
+
+
+class HeldGpusHandler(APIHandler):
+    """The GPUs of all kernels of the session."""
+
+    auth_resource = "kernels"
+    _track_activity = False
+
+    def initialize(self, idle: IdleGpus) -> None:
+        """Store the argument of the route."""
+        self.idle = idle
+
+    @for_the_user
+    async def get(self) -> None:
+        """List them; see `IdleGpus.list_held`."""
+        self.finish(json.dumps(await self.idle.list_held()))
 
 
 def _heard(task: asyncio.Task[Any]) -> None:

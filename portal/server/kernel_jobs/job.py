@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -25,6 +25,7 @@ from dsportal.slurm.states import Phase, parse_state
 CONNECTION = "kernel.json"
 ORDER = "order.json"
 PROGRESS = "progress.json"
+METER = (sys.executable, "-P", "-m", "portal.server.kernel_jobs.meter")
 # So often Slurm is asked whether the session still runs.
 ASK_S = 30.0
 _ANSWER_S = 15
@@ -53,7 +54,7 @@ class Order:
 
     def write(self, folder: Path) -> None:
         """Write it to a folder."""
-        _write(folder / ORDER, asdict(self))
+        write_json(folder / ORDER, asdict(self))
 
     @classmethod
     def read(cls, folder: Path) -> Order:
@@ -79,7 +80,7 @@ class Progress:
 
     def write(self, folder: Path) -> None:
         """Write it to a folder."""
-        _write(folder / PROGRESS, asdict(self))
+        write_json(folder / PROGRESS, asdict(self))
 
     @classmethod
     def read(cls, folder: Path) -> Progress:
@@ -98,6 +99,7 @@ class Job:
         self._order = order
         self._progress = Progress()
         self._kernel: subprocess.Popen[bytes] | None = None
+        self._meter: subprocess.Popen[bytes] | None = None
         self._n_absent = 0
 
     def run(self) -> int:
@@ -116,32 +118,33 @@ class Job:
             return 1
         finally:
             self._end_kernel()
+            if self._meter is not None:
+                self._meter.kill()
             self._tell(is_over=True)
 
     def _run_kernel(self) -> bool:
         """Run one kernel to its end; return whether another one is wanted."""
         order = self._order
-        self._kernel = subprocess.Popen(
+        self._kernel = _start(
             order.argv,
             env={**_of_the_job(os.environ), **order.environ},
             cwd=order.working_dir if os.path.isdir(order.working_dir) else None,
-            stdin=subprocess.DEVNULL,
-            # There are no threads.
-            preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, ()),
-            start_new_session=True,
         )
         self._tell(n_starts=self._progress.n_starts + 1)
-        ask_at_s = time.monotonic() + ASK_S
+        look_at_s = time.monotonic() + _SHORTEST_S
         while self._kernel.poll() is None:
-            got = signal.sigtimedwait(_SIGNALS, max(0.0, ask_at_s - time.monotonic()))
+            got = signal.sigtimedwait(_SIGNALS, max(0.0, look_at_s - time.monotonic()))
             if got is not None and got.si_signo == signal.SIGTERM:
                 return False
             if got is not None and got.si_signo == signal.SIGUSR2:
                 self._end_kernel()
-            if time.monotonic() >= ask_at_s:
-                ask_at_s = time.monotonic() + ASK_S
+            if time.monotonic() >= look_at_s:
+                look_at_s = time.monotonic() + ASK_S
                 if self._is_unwanted():
                     return False
+                # Not before: what measures a kernel shall not slow down its start.
+                if self._meter is None:
+                    self._meter = _start([*METER, str(self._folder)], env=os.environ)
         if signal.sigtimedwait({signal.SIGTERM}, _OWN_END_S) is not None:
             return False
         self._tell(n_ends=self._progress.n_starts, status=self._kernel.returncode)
@@ -171,6 +174,20 @@ class Job:
             self._progress.write(self._folder)
 
 
+def _start(
+    argv: Sequence[str], *, env: Mapping[str, str], cwd: str | None = None
+) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        argv,
+        env=env,
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        # There are no threads.
+        preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, ()),
+        start_new_session=True,
+    )
+
+
 def _is_over(job_id: str) -> bool:
     """Return whether Slurm says that a job has ended; False if it does not answer."""
     try:
@@ -194,11 +211,12 @@ def _of_the_job(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if name not in {"LC_ALL", "PATH"}}
 
 
-def _write(path: Path, values: dict[str, object]) -> None:
+def write_json(path: Path, values: dict[str, object]) -> None:
+    """Write what another node reads at any moment, for the user alone."""
     new = path.with_suffix(".new")
     with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         json.dump(values, file)
-    # Read on another node at any moment, so it is replaced whole.
+    # Replaced whole.
     new.replace(path)
 
 

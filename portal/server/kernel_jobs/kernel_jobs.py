@@ -36,7 +36,7 @@ _ASK_S = 15.0
 _IDLE_LOOK_S = 0.1
 CANCELLED = "The request is cancelled. The kernel goes on as it is."
 _WHEN_IDLE = "The kernel moves when the running cell has ended."
-_NOTICE_S = 300.0
+NOTICE_S = 300.0
 
 Tell = Callable[[str], None]
 
@@ -49,6 +49,7 @@ class _Kernel:
         asked: What it waits for, or None.
         words: Why it waits, or how the last request or job ended; "" for nothing to say.
         job: Its job while it has one.
+        since_s: Since when it has that, by the monotonic clock.
         ends_at_s: When that reaches its limit, by the monotonic clock; None if not known.
         told_s: When `words` were said of a job that has ended.
     """
@@ -59,9 +60,24 @@ class _Kernel:
     task: asyncio.Task[None] | None = None
     job: SlurmProvisioner | None = None
     held: GpuRequest | None = None
+    since_s: float = 0.0
     ends_at_s: float | None = None
     told_s: float | None = None
     watch: asyncio.Task[None] | None = field(default=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """The GPUs that one kernel has.
+
+    Attributes:
+        folder: That of their job.
+        since_s: Since when, by the monotonic clock.
+    """
+
+    folder: Path
+    n_gpus: int
+    since_s: float
 
 
 class KernelJobs:
@@ -112,9 +128,26 @@ class KernelJobs:
         per_gpu = self._settings.resources.per_gpu
         return list_choices(catalog, self._limits, per_gpu, self._partition, settings)
 
+    def held(self) -> dict[str, Held]:
+        """Return the GPUs of each kernel that has a job, by the kernel's id."""
+        return {
+            kernel_id: Held(folder=one.job.folder, n_gpus=one.held.n_gpus, since_s=one.since_s)
+            for kernel_id, one in self._known.items()
+            if one.job is not None and one.held is not None and kernel_id in self.kernels
+        }
+
+    def is_busy(self, kernel_id: str) -> bool:
+        """Return whether a kernel runs a cell, or waits for other GPUs."""
+        is_asked = self._known[kernel_id].task is not None
+        return is_asked or self.kernels.get_kernel(kernel_id).execution_state != "idle"
+
+    async def notebook_name(self, kernel_id: str) -> str:
+        """Return the name of a kernel's notebook, or "a kernel"."""
+        return PurePosixPath(await notebook_of(self._sessions, kernel_id)).name or "a kernel"
+
     def notices(self) -> list[str]:
         """Return a sentence for each kernel whose job has ended lately."""
-        oldest_s = time.monotonic() - _NOTICE_S
+        oldest_s = time.monotonic() - NOTICE_S
         known = self._known.values()
         return [one.words for one in known if one.told_s is not None and one.told_s > oldest_s]
 
@@ -208,6 +241,7 @@ class KernelJobs:
             raise
         status = await job.status()
         known.job, known.held, known.words = job, request, ""
+        known.since_s = time.monotonic()
         known.ends_at_s = None if status.left_s is None else time.monotonic() + status.left_s
         if known.watch is not None:
             known.watch.cancel()
@@ -325,9 +359,9 @@ class KernelJobs:
             if status.phase is Phase.OVER:
                 job.is_over = True
                 await self._bring_home(kernel_id, known)
-                notebook = PurePosixPath(await notebook_of(self._sessions, kernel_id)).name
+                notebook = await self.notebook_name(kernel_id)
                 known.words = (
-                    f"The GPUs of {notebook or 'a kernel'} are gone. {status.words} The kernel "
+                    f"The GPUs of {notebook} are gone. {status.words} The kernel "
                     "runs in the session again, and its variables are lost."
                 )
                 known.told_s = time.monotonic()

@@ -8,9 +8,15 @@ from dataclasses import replace
 
 from dsportal.amounts import SECONDS_PER_HOUR
 from portal.server.base.feature import Feature, Plugin, Shared
+from portal.server.base.idle import IdlePolicy
 from portal.server.base.kernel_listener import Death
 from portal.server.kernel_jobs.cells import Cells
-from portal.server.kernel_jobs.handlers import GpuChoicesHandler, KernelGpusHandler
+from portal.server.kernel_jobs.handlers import (
+    GpuChoicesHandler,
+    HeldGpusHandler,
+    KernelGpusHandler,
+)
+from portal.server.kernel_jobs.idle_gpus import IdleGpus
 from portal.server.kernel_jobs.kernel_jobs import KernelJobs
 from portal.server.kernel_jobs.request import read_limits
 from portal.server.kernel_jobs.slurm import KernelSlurm
@@ -23,7 +29,10 @@ def load(shared: Shared) -> Feature:
     settings = replace(settings, max_hours=limits.max_walltime_s / SECONDS_PER_HOUR)
     jobs = KernelJobs(shared.server, shared.settings, KernelSlurm(), limits)
     Cells(shared.server.kernel_manager, jobs, settings).listen(shared.listener)
-    shared.notices.append(jobs.notices)
+    policy = replace(IdlePolicy.of(shared.settings), save_s=0.0)
+    idle = IdleGpus(jobs, policy, shared.settings.meter.interval_s, shared.log)
+    shared.notices.extend([jobs.notices, idle.notices])
+    shared.is_used.append(idle.is_used)
     tasks: set[asyncio.Task[None]] = set()
 
     def on_death(death: Death) -> None:
@@ -37,8 +46,15 @@ def load(shared: Shared) -> Feature:
     routes = [
         (r"/portal/api/kernels/([^/]+)/gpus", KernelGpusHandler, arguments),
         (r"/portal/api/kernel-gpus", GpuChoicesHandler, arguments),
+        (r"/portal/api/kernel-gpus/held", HeldGpusHandler, {"idle": idle}),
     ]
-    return Feature(routes=routes, page_data={"kernelGpus": True}, stop=jobs.stop)
+
+    async def stop() -> None:
+        await idle.stop()
+        await jobs.stop()
+
+    page_data = {"kernelGpus": True}
+    return Feature(routes=routes, page_data=page_data, start=idle.start, stop=stop)
 
 
 PLUGIN = Plugin(load, is_on=lambda settings: settings.kernel_jobs.enabled)

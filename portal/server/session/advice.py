@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from portal.server.session.cgroup import Allotment
-from portal.server.session.resource_usage import Sample
+from portal.server.base.cgroup import Allotment
+from portal.server.base.resource_usage import Sample
 
 # A shorter time may be the start of a training, or the end of an epoch.
 WINDOW_S = 120.0

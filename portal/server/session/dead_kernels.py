@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from portal.server.base.kernel_listener import Death, KernelListener, Published
-from portal.server.session.cgroup import Source
+from portal.server.base.cgroup import Source
 
 NOTICE_S = 300.0
 _REASONS: Mapping[int, str] = {

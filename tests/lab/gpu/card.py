@@ -14,7 +14,7 @@ from typing import Any
 import numpy
 import torch
 
-from portal.server.session.gpus import Gpus
+from portal.server.base.gpus import Gpus
 from tests.lab.gpu.bench import MIB, Bench
 
 

@@ -15,8 +15,8 @@ from importlib.util import find_spec
 import torch
 
 from deploy.one_machine.gpus import find_gpus, format_gres, parse_nvidia_smi
-from portal.server.session.gpus import GpuReading, Gpus
-from portal.server.session.idle import IdlePolicy, IdleState, IdleWatch, Observation, is_used
+from portal.server.base.gpus import GpuReading, Gpus
+from portal.server.base.idle import IdlePolicy, IdleState, IdleWatch, Observation, is_used
 from tests.lab.gpu.bench import MIB, Bench
 
 HELD_MIB = 2048
@@ -204,8 +204,8 @@ async def _sample(bench: Bench, gpus: Gpus | Rehearsal) -> Percents | None:
     if find_spec("psutil") is None:
         bench.found.untried("the meter of the session", "this Python has no psutil")
         return None
-    from portal.server.session.cgroup import Allotment, Processes
-    from portal.server.session.resource_usage import Meter
+    from portal.server.base.cgroup import Allotment, Processes
+    from portal.server.base.resource_usage import Meter
 
     allotment = Allotment(n_cores=1, memory_mib=None)
     meter = Meter(Processes(""), gpus, allotment, interval_s=1.0)

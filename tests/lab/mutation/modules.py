@@ -69,7 +69,7 @@ MODULES = (
     mirrored(
         "portal/dsportal/dsportal/data/shards.py", folder="programs", environment="tensorflow"
     ),
-    mirrored("portal/server/session/idle.py"),
+    mirrored("portal/server/base/idle.py"),
     mirrored("portal/server/session/time_left.py"),
     mirrored("portal/dsportal/dsportal/probe.py"),
 )

@@ -6,6 +6,7 @@ import { deadKernelsPlugin } from './kernels/deadkernels';
 import { disconnectedPlugin } from './session/disconnected';
 import { environmentsPlugin } from './environments/environments';
 import { executionsPlugin } from './kernels/executions';
+import { heldGpusPlugin } from './kernel_jobs/running';
 import { helpPlugin } from './lab/help';
 import { idlePlugin } from './session/idle';
 import { jobsPlugin } from './jobs/jobs';
@@ -52,6 +53,7 @@ export default [
   jobsPlugin,
   notebookJobsPlugin,
   kernelGpusPlugin,
+  heldGpusPlugin,
   templatesPlugin,
   launcherSearchPlugin,
   unchangedPlugin,

@@ -121,3 +121,14 @@ export function frameworkIcon(framework: string, kernel: string, isLacking: bool
 </svg>`
   });
 }
+
+/** A chip. */
+export const gpuIcon = new LabIcon({
+  name: 'data-scientist-portal:gpu',
+  svgstr: `<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 0 24 24">
+  <path class="jp-icon3" fill="#616161" fill-rule="evenodd" d="M6 6h12v12H6zm2 2v8h8V8z"/>
+  <path class="jp-icon3" fill="#616161"
+    d="M8 2h2v3H8zm6 0h2v3h-2zM8 19h2v3H8zm6 0h2v3h-2zM2 8h3v2H2zm0 6h3v2H2zM19 8h3v2h-3zm0 6h3v2h-3z"/>
+  <path fill="#2e7d32" d="M10 10h4v4h-4z"/>
+</svg>`
+});

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from portal.server.session.advice import WINDOW_S, advise
-from portal.server.session.cgroup import Allotment
-from portal.server.session.gpus import GpuReading
-from portal.server.session.resource_usage import Sample
+from portal.server.base.cgroup import Allotment
+from portal.server.base.gpus import GpuReading
+from portal.server.base.resource_usage import Sample
 
 CORES = Allotment(n_cores=8, memory_mib=None)
 GPU = GpuReading(

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from portal.server.session.idle import (
+from portal.server.base.idle import (
     SAVE_S,
     IdlePolicy,
     IdleState,

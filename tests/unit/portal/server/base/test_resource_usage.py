@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from portal.server.session.resource_usage import ThinnedHistory
+from portal.server.base.resource_usage import ThinnedHistory
 
 
 def test_what_fits_is_kept_as_it_is() -> None:

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
-from portal.server.session.cgroup import MIB, Allotment, Usage
-from portal.server.session.gpus import GpuReading
-from portal.server.session.processes import Activity
+from portal.server.base.cgroup import MIB, Allotment, Usage
+from portal.server.base.gpus import GpuReading
+from portal.server.base.processes import Activity
 
 T = TypeVar("T")
 HISTORY_S = 15 * 60

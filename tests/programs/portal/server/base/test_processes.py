@@ -12,7 +12,7 @@ import pytest
 
 from dsportal.start.kernel_ports import FORWARDER
 from portal.server.base.commands import terminal_shell
-from portal.server.session.processes import (
+from portal.server.base.processes import (
     N_SHOWN,
     THE_PORTAL,
     Activity,

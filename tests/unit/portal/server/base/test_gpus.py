@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from portal.server.session.gpus import Gpus
+from portal.server.base.gpus import Gpus
 
 MIB = 1024 * 1024
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.server.session.cgroup import (
+from portal.server.base.cgroup import (
     MIB,
     Allotment,
     CgroupV1,
@@ -21,8 +21,8 @@ from portal.server.session.cgroup import (
     find_allotment,
     find_source,
 )
-from portal.server.session.gpus import GpuReading
-from portal.server.session.resource_usage import Meter
+from portal.server.base.gpus import GpuReading
+from portal.server.base.resource_usage import Meter
 
 JOB = {"SLURM_JOB_ID": "42"}
 
@@ -188,7 +188,7 @@ class HangingGpus:
 async def test_a_driver_that_hangs_takes_only_the_gpus_from_the_meter(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("portal.server.session.resource_usage._READ_TIMEOUT_S", 0.05)
+    monkeypatch.setattr("portal.server.base.resource_usage._READ_TIMEOUT_S", 0.05)
     meter = Meter(Counter(), HangingGpus(), Allotment(4, None), interval_s=5)
 
     samples = [await meter.take_sample(), await meter.take_sample()]

@@ -15,7 +15,7 @@ import psutil
 
 from dsportal.start.kernel_ports import FORWARDER
 from portal.server.base.commands import GUARDED
-from portal.server.session.cgroup import MIB
+from portal.server.base.cgroup import MIB
 
 N_SHOWN = 8
 # The file that tells a kernel where to listen, of whatever language it is.

@@ -1,0 +1,45 @@
+"""What the notebook server reads of the use of a kernel's GPUs."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from portal.server.base.gpus import GpuReading
+from portal.server.kernel_jobs.meter import Use, measure
+
+
+class Meter:
+    """Two samples, 30 s apart, of a GPU at 60 % and one that does not tell; then the job ends."""
+
+    interval_s = 0.0
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.n = 0
+        self.seen: list[Use | None] = []
+
+    async def take_sample(self) -> Any:
+        self.seen.append(Use.read(self.folder))
+        self.n += 1
+        if self.n > 2:
+            shutil.rmtree(self.folder)
+        gpus = (GpuReading(name="a", use_percent=60.0), GpuReading(name="b"))
+        return SimpleNamespace(at_s=30.0 * self.n, gpus=gpus, programs_percent=7.0)
+
+
+async def test_the_use_is_written_until_the_folder_of_the_job_is_gone(tmp_path: Path) -> None:
+    folder = tmp_path / "job"
+    folder.mkdir()
+    meter = Meter(folder)
+
+    await measure(folder, meter)  # type: ignore[arg-type]
+
+    use = Use(gpu_percents=(60.0, None), programs_percent=7.0)
+    assert meter.seen == [
+        None,
+        Use(n_samples=1, gpu_percents=use.gpu_percents, programs_percent=7.0),
+        Use(n_samples=2, gpu_percents=use.gpu_percents, programs_percent=7.0, used_gpu_s=18.0),
+    ]
