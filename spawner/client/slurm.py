@@ -33,7 +33,8 @@ from spawner.slurm.scontrol import (
     parse_scontrol_job,
 )
 from spawner.slurm.squeue import (
-    CLUSTER_JOBS_ARGV,
+    CLUSTER_JOBS,
+    CLUSTER_JOBS_STATES,
     GPUS_IN_USE_ARGV,
     QUEUE,
     RECORDS,
@@ -159,7 +160,9 @@ class Slurm:
 
     async def list_cluster_jobs(self) -> tuple[ClusterJob, ...]:
         """Return all users' jobs that run or wait; fails as `find_jobs` does."""
-        return await self._read(CLUSTER_JOBS_ARGV, parse_cluster_jobs)
+        nonce = new_nonce()
+        argv = ("squeue", "--all", CLUSTER_JOBS_STATES, *CLUSTER_JOBS.options(nonce))
+        return await self._read(argv, partial(parse_cluster_jobs, nonce=nonce))
 
     async def read_end(self, key: JobKey) -> JobEnd | None:
         """Return the last state of a job with exit code and reason.

@@ -1,6 +1,7 @@
 """API routes for a session's server, or its user, about the session's time.
 
-* GET /hub/api/dsportal/session: time left and notices, with the session's own token.
+* GET /hub/api/dsportal/session: time left and notices, with the session's own token; `?job=ID`
+  also asks for the place in the queue of that job, one of the session's kernels.
 * POST /hub/api/dsportal/extend: extend it, with the session's own token.
 * DELETE /hub/api/dsportal/session: stop it, with the session's own token; `?because=idle` has the
   hub tell its user that nobody used it; `?because=exit` says that the server ends by itself
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from typing import Any
 
 from jupyterhub.apihandlers import APIHandler
@@ -22,8 +24,10 @@ from tornado.web import HTTPError
 from dsportal.slurm.errors import PortalError
 from spawner.hub.extend_session import describe_time, extend_session
 from spawner.hub.port_api import spawner_of_token
+from spawner.session.queue_status import QUEUE_PLACE, format_place
 from spawner.session.session_end import SessionEnd
 
+_JOB_ID = re.compile("[0-9]{1,10}", re.ASCII)
 # The event loop keeps only weak references to tasks.
 _endings: set[asyncio.Task[None]] = set()
 
@@ -32,10 +36,19 @@ class SessionHandler(APIHandler):
     """Tells a session how much time it has left, and stops it."""
 
     async def get(self) -> None:
-        """Answer with `describe_time` and "notices": 200, or 403 for any other token."""
+        """Answer with `describe_time` and "notices": 200, or 403 for any other token.
+
+        With a job it has "place", in words; empty if that is not known.
+        """
         spawner = spawner_of_token(self)
         notices = [str(text) for text in spawner.session_notices()]
-        self.finish(json.dumps({**describe_time(spawner), "notices": notices}))
+        told = {**describe_time(spawner), "notices": notices}
+        job_id = self.get_query_argument("job", "")
+        if _JOB_ID.fullmatch(job_id):
+            # Slurm may show a user their own jobs only; the hub sees the whole queue.
+            place = await spawner.cluster.queue.place(int(job_id))
+            told["place"] = "" if place is None else f"{QUEUE_PLACE}: {format_place(place)}."
+        self.finish(json.dumps(told))
 
     async def delete(self) -> None:
         """Stop the session whose server holds the token: 202."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Mapping, MutableMapping
 from datetime import datetime
@@ -199,6 +200,12 @@ class Cluster:
     async def read_jobs(self, *, patience_s: float) -> tuple[ClusterJob, ...] | None:
         """Return all users' jobs that run or wait; None if that takes over `patience_s`."""
         return await self._jobs.get_within(patience_s)
+
+    async def latest_jobs(self, *, patience_s: float) -> tuple[ClusterJob, ...]:
+        """Return what `read_jobs` does, or older ones, for what is of use without them, too."""
+        with contextlib.suppress(SlurmError):
+            await self._jobs.get_within(patience_s)
+        return self._jobs.latest() or ()
 
     async def read_gpus_in_use(self) -> list[GpusInUse]:
         """Return the GPUs that all users' running jobs hold, some seconds old at most.

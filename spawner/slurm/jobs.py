@@ -10,6 +10,8 @@ from dsportal.slurm.states import JobState
 
 # Prefix of the names of sessions' jobs.
 NAME_PREFIX = "dsportal-"
+# Of the jobs of their kernels that have GPUs of their own; the id of the session's job follows.
+KERNEL_PREFIX = "kernel-of-"
 # Reasons for which a job waits although GPUs for it may be free, or not for GPUs at all.
 _OWN_REASONS = (
     "Dependency",
@@ -30,6 +32,14 @@ _OWN_REASONS = (
     "InvalidQOS",
     "DependencyNeverSatisfied",
 )
+
+
+def session_of_kernel(name: str) -> int:
+    """Return the id of the session's job whose kernel a job of this name runs; 0 for other jobs."""
+    job_id = name.removeprefix(KERNEL_PREFIX)
+    # At most ten digits; the name is a text of the user's.
+    is_kernel = name.startswith(KERNEL_PREFIX) and job_id.isdecimal() and len(job_id) <= 10
+    return int(job_id) if is_kernel else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,14 @@ from datetime import datetime
 from dsportal.slurm.listing import Sacct
 from dsportal.slurm.states import JobState, parse_cancelled_by, parse_state
 from dsportal.slurm.units import parse_time_left
-from spawner.slurm.jobs import NAME_PREFIX, JobEnd, JobKey, known_text, parse_exit_code
+from spawner.slurm.jobs import (
+    NAME_PREFIX,
+    JobEnd,
+    JobKey,
+    known_text,
+    parse_exit_code,
+    session_of_kernel,
+)
 
 ENDS = Sacct(
     ("JobIDRaw", "User", "State", "ExitCode", "NodeList", "Timelimit", "JobName", "Reason")
@@ -34,6 +41,7 @@ class Allocation:
         n_gpus: GPUs; 0 only for a session.
         state: How it ended, if it has.
         is_session: Whether it is a session of a portal.
+        is_kernel: Whether it is a kernel of one, in a job of its own.
     """
 
     starts_at: datetime
@@ -41,6 +49,7 @@ class Allocation:
     n_gpus: int
     state: JobState = JobState.UNKNOWN
     is_session: bool = False
+    is_kernel: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +138,7 @@ def _read(job_id: str, start: str, end: str, tres: str, state: str, name: str) -
         n_gpus=n_gpus,
         state=parse_state(state),
         is_session=is_session,
+        is_kernel=session_of_kernel(name) != 0,
     )
 
 

@@ -9,7 +9,14 @@ from dsportal.slurm.errors import OptionsError
 from dsportal.slurm.listing import LongSqueue, Squeue
 from dsportal.slurm.states import Phase, parse_state
 from dsportal.slurm.units import parse_time_left, parse_time_limit, parse_uid
-from spawner.slurm.jobs import NAME_PREFIX, JobKey, JobRecord, WaitingJob, known_text
+from spawner.slurm.jobs import (
+    NAME_PREFIX,
+    JobKey,
+    JobRecord,
+    WaitingJob,
+    known_text,
+    session_of_kernel,
+)
 from spawner.slurm.tres import gpus_in_tres
 
 RECORDS = LongSqueue(
@@ -42,15 +49,21 @@ _OUT_OF_LINE = frozenset({
 })  # fmt: skip
 # Id, user, uid, state, time limit, time left, end, partition, QOS, account, name and comment.
 LIMITS = Squeue("AuUTlLePqajk")
-# No text of users', such as the job's name: Slurm allows no blank in the fields before the reason,
-# so the padding of squeue separates them.
-CLUSTER_JOBS_ARGV = (
-    *("squeue", "--noheader", "--all", "--states=PENDING,CONFIGURING,RUNNING,SUSPENDED"),
-    # squeue cuts what is wider without a word.
-    "--Format=JobID:20,UserName:64,StateCompact:8,Partition:256,NumNodes:12,StartTime:24,"
-    "TimeLeft:24,tres-alloc:256,Reason:256",
+CLUSTER_JOBS = LongSqueue(
+    (
+        "JobID",
+        "UserName",
+        "StateCompact",
+        "Partition",
+        "NumNodes",
+        "StartTime",
+        "TimeLeft",
+        "tres-alloc",
+        "Reason",
+        "Name",
+    )
 )
-_N_FIELDS = 9
+CLUSTER_JOBS_STATES = "--states=PENDING,CONFIGURING,RUNNING,SUSPENDED"
 # Slurm allows no blank in these fields, so the padding of squeue separates them.
 GPUS_IN_USE_ARGV = (
     *("squeue", "--noheader", "--all", "--states=RUNNING,SUSPENDED"),
@@ -112,6 +125,8 @@ class ClusterJob:
         starts_at: When it started, or is expected to: Slurm's local time; empty if not known.
         left_s: Seconds until its limit; None if it has none.
         reason: Slurm's word for why it waits.
+        session_job_id: Of a job that its user has named as a kernel's are, the job of the kernel's
+            session; else 0. Only one of the same user tells something.
     """
 
     job_id: int
@@ -123,6 +138,7 @@ class ClusterJob:
     starts_at: str
     left_s: int | None
     reason: str
+    session_job_id: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,35 +252,34 @@ def _running_job(row: list[str]) -> RunningJob | None:
         return None
 
 
-def parse_cluster_jobs(text: str) -> tuple[ClusterJob, ...]:
-    """Return the jobs in the output of `CLUSTER_JOBS_ARGV`; other lines are skipped.
+def parse_cluster_jobs(text: str, nonce: str) -> tuple[ClusterJob, ...]:
+    """Return the jobs in the output of squeue.
+
+    Args:
+        text: Lines of `CLUSTER_JOBS`; others are skipped.
 
     Source:
         squeue(1), --Format, Slurm 22.05 to 25.11. For a job that waits, tres-alloc is what it asks
         for.
     """
-    jobs = []
-    for line in text.splitlines():
-        # A reason can have blanks.
-        fields = line.split(maxsplit=_N_FIELDS - 1)
-        # With an empty column it is not known which word belongs where.
-        if len(fields) != _N_FIELDS or not fields[0].isdecimal() or not fields[4].isdecimal():
-            continue
-        job_id, user, state, partitions, n_nodes, start, left, tres, reason = fields
-        jobs.append(
-            ClusterJob(
-                job_id=int(job_id),
-                user=user,
-                phase=parse_state(state).phase,
-                partitions=tuple(partitions.split(",")),
-                n_nodes=int(n_nodes),
-                n_gpus=gpus_in_tres(tres).get("", 0),
-                starts_at="" if start == "N/A" else start,
-                left_s=parse_time_left(left),
-                reason=reason.strip(),
-            )
+    return tuple(
+        ClusterJob(
+            job_id=int(job_id),
+            user=user,
+            phase=parse_state(state).phase,
+            partitions=tuple(partitions.split(",")),
+            n_nodes=int(n_nodes),
+            n_gpus=gpus_in_tres(tres).get("", 0),
+            starts_at="" if start == "N/A" else start,
+            left_s=parse_time_left(left),
+            reason=reason.strip(),
+            session_job_id=session_of_kernel(name),
         )
-    return tuple(jobs)
+        for job_id, user, state, partitions, n_nodes, start, left, tres, reason, name in (
+            CLUSTER_JOBS.rows(text, nonce)
+        )
+        if job_id.isdecimal() and n_nodes.isdecimal()
+    )
 
 
 def parse_gpus_in_use(text: str) -> list[GpusInUse]:

@@ -8,6 +8,7 @@ stand-in to what the real one offers the pages.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import sys
@@ -79,7 +80,14 @@ class Cluster:
     async def read_jobs(self, *, patience_s: float) -> tuple[ClusterJob, ...] | None:
         if self.slurm_is_down:
             raise SlurmUnavailableError("Slurm does not answer.")
-        return parse_cluster_jobs(self.squeue)
+        # With blanks between the fields, as is read best.
+        lines = (line.split(maxsplit=9) for line in self.squeue.splitlines())
+        return parse_cluster_jobs("".join(f"{'|'.join(line)}\n" for line in lines), "|")
+
+    async def latest_jobs(self, *, patience_s: float) -> tuple[ClusterJob, ...]:
+        with contextlib.suppress(SlurmUnavailableError):
+            return await self.read_jobs(patience_s=patience_s) or ()
+        return ()
 
     async def read_allocations(
         self, user: str, since: datetime, *, patience_s: float

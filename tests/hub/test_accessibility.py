@@ -175,8 +175,8 @@ def test_page_of_all_sessions_and_the_form_that_stops_one(grace: Page) -> None:
 
 
 def test_cluster_page_with_jobs_of_ones_own(grace: Page, hub: PrivateHub) -> None:
-    running = "31 grace R jupyter 2 2026-11-23T06:37:22 1:57:00 gres/gpu=8 None"
-    waiting = "32 grace PD jupyter 1 2026-11-23T08:37:22 5:00 gres/gpu=3 Resources"
+    running = "31 grace R jupyter 2 2026-11-23T06:37:22 1:57:00 gres/gpu=8 None train"
+    waiting = "32 grace PD jupyter 1 2026-11-23T08:37:22 5:00 gres/gpu=3 Resources train"
     hub.set_cluster(
         sinfo=node_line("node01", n_used=4) + node_line("node02", state="down"),
         squeue=f"{running}\n{waiting}\n",

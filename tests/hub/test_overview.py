@@ -154,8 +154,8 @@ def test_every_user_sees_what_is_free_and_nobody_elses_name(
 
 
 def test_a_user_sees_the_queue_as_numbers_and_only_own_jobs(ada: Browser, hub: PrivateHub) -> None:
-    running = "31 grace R jupyter 2 2026-11-23T06:37:22 1:57:00 gres/gpu=8 None"
-    waiting = "32 ada PD jupyter 1 N/A 5:00 gres/gpu=3 Resources"
+    running = "31 grace R jupyter 2 2026-11-23T06:37:22 1:57:00 gres/gpu=8 None train"
+    waiting = "32 ada PD jupyter 1 N/A 5:00 gres/gpu=3 Resources train"
     hub.set_cluster(squeue=f"{running}\n{waiting}\n")
 
     page = words(ada.get("/hub/cluster"))

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ from dsportal.slurm.errors import PortalError
 from portal.hub.admin.visits import request_address
 from portal.hub.messages.drain import Drain, shared_drain
 from portal.hub.messages.stop_notices import MOST_CHARACTERS, shared_notices
+from portal.hub.pages.home import PATIENCE_S
+from portal.hub.pages.kernel_gpus import find_kernel_gpus
 from portal.hub.pages.stop_handler import stop_session
 from portal.hub.pages.suspension import is_suspended
 from spawner import __version__
@@ -129,9 +132,22 @@ class StatusHandler(OperationHandler):
             "drain": self.drain.message,
             # 'dsportal check' compares it with the address that it asked from.
             "asked_from": request_address(self),
-            "sessions": [describe(user, spawner) for user, spawner in self.sessions()],
+            "sessions": await self._describe_sessions(),
         }
         self.finish(json.dumps(answer))
+
+
+    async def _describe_sessions(self) -> list[dict[str, Any]]:
+        cluster, now = self._cluster(), datetime.now(UTC)
+        jobs = await cluster.latest_jobs(patience_s=PATIENCE_S) if cluster is not None else ()
+        sessions = []
+        for user, spawner in self.sessions():
+            told = describe(user, spawner)
+            held = find_kernel_gpus(jobs, user.name, told["job_id"], now)
+            sessions.append(
+                told | {"kernel_gpus": held.n_gpus, "kernel_partitions": list(held.partitions)}
+            )
+        return sessions
 
 
 class DrainHandler(OperationHandler):

@@ -9,11 +9,13 @@ from typing import Any
 
 from dsportal.amounts import format_age, format_duration, format_time_left
 from dsportal.slurm.states import Phase
+from portal.hub.pages.kernel_gpus import NONE, KernelGpus, find_kernel_gpus
 from portal.hub.pages.suspension import is_suspended
 from spawner.hub.session_mixin import SessionMixin
 from spawner.session.queue_status import slurm_time_s
 from spawner.session.session import Session
 from spawner.slurm.jobs import JobRecord
+from spawner.slurm.squeue import ClusterJob
 
 # Notebook servers report activity to the hub every five minutes.
 _ACTIVE_S = 600.0
@@ -32,6 +34,7 @@ class SessionRow:
         left_s: Seconds until its time limit; None if it has none, or it is not known.
         idle_s: Seconds without activity; None while it is not running.
         job_id: 0 before it has one.
+        kernels: What its kernels hold in jobs of their own.
     """
 
     user: str
@@ -44,6 +47,7 @@ class SessionRow:
     left_s: int | None
     idle_s: float | None
     job_id: int
+    kernels: KernelGpus = NONE
 
     @property
     def since(self) -> str:
@@ -57,8 +61,14 @@ class SessionRow:
 
     @property
     def gpu_hours(self) -> str:
-        """GPUs times hours since its job started, formatted; empty before."""
-        return f"{self.n_gpus * self.since_s / 3600:.1f}" if self.node else ""
+        """GPUs times hours since its job started, with its kernels' jobs; empty before."""
+        hours = self.n_gpus * self.since_s / 3600 + self.kernels.hours
+        return f"{hours:.1f}" if self.node else ""
+
+    @property
+    def n_all_gpus(self) -> int:
+        """Its GPUs and those of its kernels."""
+        return self.n_gpus + self.kernels.n_gpus
 
     @property
     def use(self) -> str:
@@ -99,28 +109,33 @@ def describe_administration(
         rows=tuple(sorted(sessions, key=_by_idleness)),
         n_running=sum(row.state == "running" for row in sessions),
         n_waiting=sum(row.state == "waiting" for row in sessions),
-        n_gpus=sum(row.n_gpus for row in sessions if row.node),
+        n_gpus=sum(row.n_all_gpus for row in sessions if row.node),
         n_idle=len(idle),
-        n_idle_gpus=sum(row.n_gpus for row in idle),
+        n_idle_gpus=sum(row.n_all_gpus for row in idle),
         idle_after=format_duration(idle_after_s),
         idle_after_s=idle_after_s,
     )
 
 
-def list_sessions(users: Iterable[Any], now: datetime) -> list[SessionRow]:
+def list_sessions(
+    users: Iterable[Any], now: datetime, jobs: Sequence[ClusterJob] = ()
+) -> list[SessionRow]:
     """Return a row for each active session, from what the hub itself knows.
 
     `users` are JupyterHub's; users with a session are always loaded. `now` has its time zone.
+    Of the cluster's `jobs` those of the sessions' kernels count.
     """
     return [
-        _describe_row(user.name, name, spawner, now)
+        _describe_row(user.name, name, spawner, now, jobs)
         for user in list(users)
         for name, spawner in list(user.spawners.items())
         if spawner.active
     ]
 
 
-def _describe_row(user: str, name: str, spawner: SessionMixin, now: datetime) -> SessionRow:
+def _describe_row(
+    user: str, name: str, spawner: SessionMixin, now: datetime, jobs: Sequence[ClusterJob]
+) -> SessionRow:
     session: Session | None = spawner.session
     record: JobRecord | None = spawner.job_record
     is_started = record is not None and record.state.phase is Phase.RUNNING
@@ -137,6 +152,7 @@ def _describe_row(user: str, name: str, spawner: SessionMixin, now: datetime) ->
         left_s=spawner.left_s if is_started else None,
         idle_s=_idle_s(spawner, now) if spawner.ready else None,
         job_id=session.job_id if session else 0,
+        kernels=find_kernel_gpus(jobs, user, session.job_id if session else 0, now),
     )
 
 

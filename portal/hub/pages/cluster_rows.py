@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from dsportal.amounts import count, format_duration, format_time_left
 from dsportal.diagnosis import Situation, explain_waiting
-from dsportal.diagnosis.messages import JOB, SESSION
+from dsportal.diagnosis.messages import JOB, KERNEL, SESSION
 from dsportal.slurm.states import Phase
 from portal.hub.formatting import format_gpus, format_memory
 from portal.hub.pages.time_tags import render_time
@@ -70,13 +70,14 @@ class JobRow:
     """One job of the user who looks, session or not.
 
     Attributes:
+        kind: "session", "kernel" for one of a session's kernels, or empty.
         state: "running" or "waiting".
         when: Time left, or the expected start, as text or HTML; empty if not known.
         why: Why it waits and what to do; empty if it does not.
     """
 
     job_id: int
-    is_session: bool
+    kind: str
     partition: str
     gpus: str
     nodes: str
@@ -116,7 +117,13 @@ def list_own_jobs(
     """Return the jobs of a `user`, those that run first."""
     own = [job for job in jobs if job.user == user]
     in_order = sorted(own, key=lambda job: (job.phase is not Phase.RUNNING, job.job_id))
-    return tuple(_describe_job(job, job.job_id in session_ids, now) for job in in_order)
+    return tuple(_describe_job(job, _kind(job, session_ids), now) for job in in_order)
+
+
+def _kind(job: ClusterJob, session_ids: frozenset[int]) -> str:
+    if job.job_id in session_ids:
+        return "session"
+    return "kernel" if job.session_job_id in session_ids else ""
 
 
 def _describe_node(node: Node) -> NodeRow:
@@ -148,21 +155,21 @@ def _gpus_by_type(node: Node) -> Iterator[str]:
         yield f"{gpus.free} of {gpus.total}{title} free"
 
 
-def _describe_job(job: ClusterJob, is_session: bool, now: datetime) -> JobRow:
+def _describe_job(job: ClusterJob, kind: str, now: datetime) -> JobRow:
     is_running = job.phase is Phase.RUNNING
     why: str = ""
     when: str | Markup = ""
     if is_running:
         when = f"{format_time_left(job.left_s)} left" if job.left_s is not None else "no limit"
     else:
-        subject = SESSION if is_session else JOB
+        subject = {"session": SESSION, "kernel": KERNEL}.get(kind, JOB)
         situation = Situation(subject=subject, n_gpus=job.n_gpus, partition=job.partitions[0])
         why = str(explain_waiting(job.reason, situation))
         if starts_at := slurm_time_s(job.starts_at):
             when = Markup("expected {}").format(render_time(starts_at, now))
     return JobRow(
         job_id=job.job_id,
-        is_session=is_session,
+        kind=kind,
         partition=", ".join(job.partitions),
         gpus=format_gpus(job.n_gpus),
         nodes=count(job.n_nodes, "node"),

@@ -9,14 +9,16 @@ from datetime import datetime
 from typing import Any
 
 from dsportal.slurm.errors import PortalError
-from portal.hub.formatting import format_bytes
+from portal.hub.formatting import format_bytes, format_gpu_hours
 from portal.hub.messages.stop_notices import Notice, Notices
 from portal.hub.pages.gpu_hours import UsageView, describe_usage, usage_start
-from portal.hub.pages.session_state import SessionView, describe_session
+from portal.hub.pages.kernel_gpus import find_kernel_gpus
+from portal.hub.pages.session_state import SessionView, StateFact, describe_session
 from portal.hub.settings.site_storage import SiteStorage
 from portal.hub.sharing.grants import Grant, Grants
 from portal.hub.sharing.shares import SharedSession, key_of, list_shared_sessions, list_shares
 from spawner.hub.session_mixin import SessionMixin
+from spawner.slurm.squeue import ClusterJob
 from spawner.space import Space
 
 HOME = "~"
@@ -135,6 +137,9 @@ class HomePage:
         cards = tuple(describe_cards(user))
         if self._offers_sharing:
             cards = tuple(self._with_shares(card, user.spawners[card.name]) for card in cards)
+        if any(card.is_ready for card in cards):
+            jobs = await user.spawner.cluster.latest_jobs(patience_s=PATIENCE_S)
+            cards = tuple(_with_kernels(card, user, jobs) for card in cards)
         is_changing = usage.is_late or storage.is_late or any(c.view.is_changing for c in cards)
         return HomeView(
             cards=cards,
@@ -201,6 +206,16 @@ def describe_cards(user: Any) -> list[SessionCard]:
         # Running sessions stay visible after the site switched named ones off.
         if not name or user.allow_named_servers or user.spawners[name].active
     ]
+
+
+def _with_kernels(card: SessionCard, user: Any, jobs: Sequence[ClusterJob]) -> SessionCard:
+    session = user.spawners[card.name].session
+    job_id = session.job_id if session is not None and card.is_ready else 0
+    held = find_kernel_gpus(jobs, user.name, job_id, datetime.now().astimezone())
+    if not held.words:
+        return card
+    fact = StateFact("GPUs of kernels", held.words, f"{format_gpu_hours(held.hours)} so far")
+    return replace(card, view=replace(card.view, facts=(*card.view.facts, fact)))
 
 
 def _describe_card(name: str, spawner: SessionMixin, number: int) -> SessionCard:

@@ -63,7 +63,7 @@ def describe_remaining(sessions: Sequence[SessionView]) -> Words:
     """Return what becomes of `sessions`, one or more, when their user signs out."""
     n_queued = sum(session.is_queued for session in sessions)
     if len(sessions) > 1:
-        end = "Those that run hold their GPUs"
+        end = "Those that run hold their GPUs and those of their kernels"
         if n_queued:
             end += ", and those that wait start when there is room for them"
         return Words(
@@ -79,7 +79,8 @@ def describe_remaining(sessions: Sequence[SessionView]) -> Words:
             stop="Cancel it and sign out",
         )
     return Words(
-        lead="Your session keeps running after you have signed out, and holds its GPUs.",
+        lead="Your session keeps running after you have signed out, and holds its GPUs and those "
+        "of its kernels.",
         keep="Sign out and keep it running",
         stop="Stop it and sign out",
     )

@@ -49,6 +49,13 @@ class HubApi:
         """
         return await self._ask("GET", "session")
 
+    async def read_place(self, job_id: int) -> str:
+        """Return the place in the queue of a job that waits, in words; empty if it is not known."""
+        try:
+            return str((await self._ask("GET", f"session?job={job_id}")).get("place", ""))
+        except HubError:
+            return ""
+
     async def extend(self) -> dict[str, Any]:
         """Extend the session.
 

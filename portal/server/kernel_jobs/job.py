@@ -212,11 +212,15 @@ def _of_the_job(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def write_json(path: Path, values: dict[str, object]) -> None:
-    """Write what another node reads at any moment, for the user alone."""
+    """Write what another node reads at any moment, for the user alone.
+
+    Args:
+        path: Replaced as a whole.
+        values: What JSON has.
+    """
     new = path.with_suffix(".new")
     with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         json.dump(values, file)
-    # Replaced whole.
     new.replace(path)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -87,20 +87,27 @@ class KernelJobs:
         server: Jupyter's notebook server.
         slurm: Slurm's commands for the user.
         limits: The user's.
+        place: Returns the place in the queue of a job, in words.
     """
 
     def __init__(
-        self, server: Any, settings: SessionTables, slurm: KernelSlurm, limits: Limits
+        self,
+        server: Any,
+        settings: SessionTables,
+        slurm: KernelSlurm,
+        limits: Limits,
+        place: Callable[[int], Awaitable[str]],
     ) -> None:
         self.kernels = server.kernel_manager
         self._sessions = server.session_manager
         self._settings = settings
         self._slurm = slurm
         self._limits = limits
+        self._place = place
         self._partition = settings.kernel_jobs.partition or _name("SLURM_JOB_PARTITION")
         self._known: dict[str, _Kernel] = {}
         self.talks: dict[str, Talk] = {}
-        n_gpus = int(os.environ.get("PORTAL_N_GPUS") or 0)
+        self._n_gpus = n_gpus = int(os.environ.get("PORTAL_N_GPUS") or 0)
         self._gpu = "simulated GPU" if os.environ.get("PORTAL_GPUS_SIMULATED") == "1" else "GPU"
         self._of_session = f"{count(n_gpus, self._gpu)} of the session" if n_gpus else "no GPU"
 
@@ -270,7 +277,7 @@ class KernelJobs:
         if reason := why_not(kernel.kernel_spec):
             raise KernelJobError(reason)
         job = SlurmProvisioner(kernel_id=kernel_id, kernel_spec=kernel.kernel_spec, parent=kernel)
-        job.slurm, job.folder = self._slurm, make_folder()
+        job.slurm, job.place, job.folder = self._slurm, self._place, make_folder()
         return job
 
     async def _start_job(
@@ -279,7 +286,9 @@ class KernelJobs:
         partition = self._partition
         catalog = await self._slurm.read_catalog()
         per_gpu = self._settings.resources.per_gpu
-        shape = check_request(request, catalog, self._limits, per_gpu, partition)
+        others = [one for other, one in self._known.items() if other != kernel_id]
+        n_held = self._n_gpus + sum(_n_gpus(one.held) + _n_gpus(one.asked) for one in others)
+        shape = check_request(request, catalog, self._limits, per_gpu, partition, n_held=n_held)
         notebook = await notebook_of(self._sessions, kernel_id)
 
         def asked(folder: Path, command: tuple[str, ...]) -> JobRequest:
@@ -373,6 +382,10 @@ class KernelJobs:
         known = self._known.pop(kernel_id, None)
         if known is not None and known.job is not None:
             await known.job.cleanup(restart=False)
+
+
+def _n_gpus(request: GpuRequest | None) -> int:
+    return request.n_gpus if request is not None else 0
 
 
 def _name(variable: str) -> str:

@@ -27,7 +27,8 @@ def load(shared: Shared) -> Feature:
     settings = shared.settings.kernel_jobs
     limits = read_limits(os.environ, settings)
     settings = replace(settings, max_hours=limits.max_walltime_s / SECONDS_PER_HOUR)
-    jobs = KernelJobs(shared.server, shared.settings, KernelSlurm(), limits)
+    place = shared.hub.read_place
+    jobs = KernelJobs(shared.server, shared.settings, KernelSlurm(), limits, place)
     Cells(shared.server.kernel_manager, jobs, settings).listen(shared.listener)
     policy = replace(IdlePolicy.of(shared.settings), save_s=0.0)
     idle = IdleGpus(jobs, policy, shared.settings.meter.interval_s, shared.log)

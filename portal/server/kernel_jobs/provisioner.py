@@ -14,7 +14,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -39,12 +39,14 @@ _START_TIMEOUT_S = 120.0
 _READY_TIMEOUT_S = 60
 _LOOK_S = 0.1
 _ASK_S = 1.0
+_ASK_S_AT_LAST = 10.0
 
 
 class SlurmProvisioner(KernelProvisionerBase):
     """The kernel of one job of Slurm's."""
 
     slurm: KernelSlurm
+    place: Callable[[int], Awaitable[str]]
     folder: Path
     job_id: int | None = None
     is_over = False
@@ -209,14 +211,21 @@ class SlurmProvisioner(KernelProvisionerBase):
             json.dump(info, file)
 
     async def _wait_for_node(self, tell: Callable[[str], None]) -> str:
+        pause_s = _ASK_S
         while True:
             status = await self.status()
             if status.phase is Phase.RUNNING and status.node:
                 return status.node
             if status.phase is Phase.OVER:
                 raise KernelJobError(f"{status.words} {await self._last_words()}".strip())
-            tell(status.words or "Slurm is not responding. Waiting for its answer.")
-            await asyncio.sleep(_ASK_S)
+            place = ""
+            if status.phase is Phase.WAITING and self.job_id is not None:
+                place = await self.place(self.job_id)
+            words = f"{status.words} {place}".strip()
+            tell(words or "Slurm is not responding. Waiting for its answer.")
+            await asyncio.sleep(pause_s)
+            # Most start at once, and one that does not may wait for hours.
+            pause_s = min(_ASK_S_AT_LAST, 1.2 * pause_s)
 
     async def _connection(self) -> tuple[int, dict[str, Any]]:
         """Return the number of the next start of the kernel, and how it is reached."""

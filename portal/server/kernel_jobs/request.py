@@ -83,7 +83,13 @@ def parse_request(
 
 
 def check_request(
-    request: GpuRequest, catalog: Catalog, limits: Limits, shape: ResourcesPerGpu, partition: str
+    request: GpuRequest,
+    catalog: Catalog,
+    limits: Limits,
+    shape: ResourcesPerGpu,
+    partition: str,
+    *,
+    n_held: int = 0,
 ) -> ResourcesPerGpu:
     """Return the cores and memory that come with each GPU, lowered where nodes have less.
 
@@ -93,6 +99,7 @@ def check_request(
         limits: The user's.
         shape: The site's rule.
         partition: Empty for Slurm's default one.
+        n_held: GPUs of the session and of its other kernels.
 
     Raises:
         OptionsError: If the user may not have the GPUs, or no node of the partition has them.
@@ -108,6 +115,12 @@ def check_request(
         raise OptionsError(
             f"You asked for {request.words}; in {place} you may use {limits.max_gpus}. "
             "Ask for fewer."
+        )
+    if limits.max_gpus is not None and request.n_gpus + n_held > limits.max_gpus:
+        raise OptionsError(
+            f"You asked for {request.words}; this session and its other kernels hold {n_held}, and "
+            f"may hold {limits.max_gpus} together. Ask for fewer, or give some back first: %gpu 0 "
+            "in the other notebook."
         )
     most = catalog.largest_node_gpus(partition=where, gpu_type=kind)
     if request.n_gpus > most:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dsportal.amounts import SECONDS_PER_MINUTE, format_time_left
 from dsportal.diagnosis import Situation, explain_end, explain_rejection, explain_waiting
-from dsportal.diagnosis.messages import Subject
+from dsportal.diagnosis.messages import KERNEL
 from dsportal.slurm.listing import NO_SUCH_JOB, PARSABLE_JOB_ID, Sacct, Squeue, new_nonce
 from dsportal.slurm.no_answer import is_no_answer
 from dsportal.slurm.states import JobState, Phase, parse_cancelled_by, parse_state
@@ -19,18 +19,12 @@ from spawner.client.command import PATH, make_error, query, run_command
 from spawner.errors import SlurmError, SlurmUnavailableError
 from spawner.slurm.catalog import SINFO_ARGV, Catalog
 from spawner.slurm.gres import SHARD
+from spawner.slurm.jobs import KERNEL_PREFIX
 from spawner.slurm.resources import Resources
 
 TIMEOUT_S = 15
 QUEUED = Squeue("TNLSr")
 ENDED = Sacct(("JobIDRaw", "State", "ExitCode"))
-KERNEL = Subject(
-    noun="job of the kernel",
-    cancel="Cancel it",
-    again="Ask again",
-    new="Ask for GPUs again",
-    when_needed="Ask for GPUs again when you need them.",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +78,7 @@ def sbatch_argv(request: JobRequest) -> list[str]:
         "sbatch",
         "--parsable",
         # Not the prefix of sessions: the hub would take it for one.
-        f"--job-name=kernel-of-{request.session_job_id}",
+        f"--job-name={KERNEL_PREFIX}{request.session_job_id}",
         "--nodes=1",
         "--ntasks=1",
         f"--cpus-per-task={resources.n_cores}",

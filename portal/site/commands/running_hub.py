@@ -65,11 +65,14 @@ def stop_sessions(arguments: argparse.Namespace) -> int:
     if partition and partition not in settings.partitions:
         names = ", ".join(settings.partitions)
         raise SiteError(f"{partition} is not offered. The partitions are: {names}.")
+    sessions = ask_hub(settings, "GET", "status")["sessions"]
     chosen = [
         one
-        for one in ask_hub(settings, "GET", "status")["sessions"]
+        for one in sessions
         if user in {"", one["user"]} and partition in {"", one["partition"]}
     ]
+    if words := kernels_left(sessions, chosen, partition):
+        print(words)
     where = f" in {partition}" if partition else ""
     if not chosen and user:
         # A misspelt name looks like this, too.
@@ -87,6 +90,28 @@ def stop_sessions(arguments: argparse.Namespace) -> int:
         "message": arguments.message,
     }
     return _show_stopped(ask_hub(settings, "POST", "stop", wanted, timeout_s=STOP_TIMEOUT_S))
+
+
+def kernels_left(
+    sessions: list[dict[str, Any]], chosen: list[dict[str, Any]], partition: str
+) -> str:
+    """Return whose kernels keep GPUs in a partition that is emptied of sessions; empty for nobody.
+
+    Args:
+        sessions: All of the hub, as it lists them.
+        chosen: Those that are stopped.
+    """
+    others = [
+        one for one in sessions if partition in one["kernel_partitions"] and one not in chosen
+    ]
+    if not others:
+        return ""
+    n_gpus = sum(one["kernel_gpus"] for one in others)
+    people = ", ".join(sorted({one["user"] for one in others}))
+    return (
+        f"Kernels of sessions elsewhere hold {count(n_gpus, 'GPU')} in {partition} and keep them: "
+        f"{people}. To end these, too, stop their sessions: --user NAME."
+    )
 
 
 def _show_stopped(answer: dict[str, Any]) -> int:
@@ -111,7 +136,7 @@ def status_text(status: dict[str, Any]) -> str:
     counts = ", ".join(f"{n} {state}" for state, n in sorted(states.items())) or "none"
     rows = [
         f"{one['user']:<16} {one['state']:<9} job {one['job_id']:<8} {one['partition']:<12}"
-        f" {count(one['gpus'], 'GPU')}  {one['node'] or one['reason']}"
+        f" {count(one['gpus'], 'GPU')}{_kernels(one)}  {one['node'] or one['reason']}"
         for one in sorted(sessions, key=lambda one: (one["state"], one["user"]))
     ]
     return "\n".join(
@@ -123,6 +148,11 @@ def status_text(status: dict[str, Any]) -> str:
             *rows,
         ]
     )
+
+
+def _kernels(session: dict[str, Any]) -> str:
+    n_gpus = session["kernel_gpus"]
+    return f" and {n_gpus} of kernels" if n_gpus else ""
 
 
 def ask_hub(

@@ -32,7 +32,7 @@ class Usage:
     Attributes:
         group: UNIX group, or account of Slurm.
         gpu_hours: Hours times GPUs, allocated, whether busy or not.
-        gpu_hours_in_sessions: Those of them in sessions of a portal.
+        gpu_hours_in_sessions: Those of them in sessions of a portal and jobs of their kernels.
         jobs: Jobs that held a GPU.
     """
 
@@ -117,7 +117,12 @@ def sum_up(
             user=user,
             gpu_hours=round(gpu_hours(jobs, since=since, until=until), 3),
             gpu_hours_in_sessions=round(
-                gpu_hours((j for j in jobs if j.is_session), since=since, until=until), 3
+                gpu_hours(
+                    (job for job in jobs if job.is_session or job.is_kernel),
+                    since=since,
+                    until=until,
+                ),
+                3,
             ),
             jobs=len(jobs),
         )

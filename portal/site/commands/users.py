@@ -48,7 +48,7 @@ def remove_user(arguments: argparse.Namespace) -> int:
     print(
         f"{done['user']} is removed: {count(done['sessions'], 'session')} stopped,"
         f" {count(done['tokens'], 'token')} revoked, signed out everywhere."
-        " Files and other jobs are left as they were."
+        " The GPUs of kernels end with their sessions. Files and other jobs are left as they were."
     )
     return 0
 

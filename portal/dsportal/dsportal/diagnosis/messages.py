@@ -80,6 +80,13 @@ SESSION = Subject(
     new="Start a new session",
     when_needed="Start a new session when you need one.",
 )
+KERNEL = Subject(
+    noun="job of the kernel",
+    cancel="Cancel it",
+    again="Ask again",
+    new="Ask for GPUs again",
+    when_needed="Ask for GPUs again when you need them.",
+)
 RUN = Subject(
     noun="run",
     cancel="Stop the run",

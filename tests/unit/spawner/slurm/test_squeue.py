@@ -71,11 +71,17 @@ def test_a_name_or_comment_cannot_add_a_line_about_another_job(
     assert match_job(KEY, records) is None
 
 
+N = "m1"
 GOLDEN = Path(__file__).parents[1] / "golden" / "slurm-22.05" / "squeue-cluster.txt"
 
 
+def printed(*lines: str, name: str = "train") -> str:
+    """Return what squeue prints of jobs, given with blanks between their fields."""
+    return "".join(f"{N.join([*line.split(maxsplit=8), name])}\n" for line in lines)
+
+
 def test_a_capture_of_squeue_gives_running_and_waiting_jobs_with_all_their_gpus() -> None:
-    jobs = parse_cluster_jobs(GOLDEN.read_text())
+    jobs = parse_cluster_jobs(printed(*GOLDEN.read_text().splitlines()), N)
 
     assert [
         (job.job_id, job.user, job.phase, job.n_nodes, job.n_gpus, job.left_s, job.reason)
@@ -91,9 +97,8 @@ def test_a_capture_of_squeue_gives_running_and_waiting_jobs_with_all_their_gpus(
 
 
 def test_a_job_may_wait_in_several_partitions_for_a_reason_of_several_words() -> None:
-    (job,) = parse_cluster_jobs(
-        "7 ada PD long,short 1 N/A UNLIMITED cpu=8 Nodes required for job are DOWN\n"
-    )
+    line = "7 ada PD long,short 1 N/A UNLIMITED cpu=8 Nodes required for job are DOWN"
+    (job,) = parse_cluster_jobs(printed(line), N)
 
     assert (job.partitions, job.left_s, job.n_gpus) == (("long", "short"), None, 0)
     assert job.reason == "Nodes required for job are DOWN"
@@ -104,13 +109,39 @@ def test_a_job_may_wait_in_several_partitions_for_a_reason_of_several_words() ->
     [
         "",
         "slurm_load_jobs error: Unable to contact slurm controller",
-        "7 ada PD long 1 N/A UNLIMITED cpu=8",
-        "x ada PD long 1 N/A 5:00 cpu=8 None",
-        "7 ada PD long some N/A 5:00 cpu=8 None",
+        "7 ada PD long 1 N/A UNLIMITED cpu=8 None",
+        printed("x ada PD long 1 N/A 5:00 cpu=8 None"),
+        printed("7 ada PD long some N/A 5:00 cpu=8 None"),
     ],
 )
 def test_other_lines_are_skipped(line: str) -> None:
-    assert parse_cluster_jobs(line) == ()
+    assert parse_cluster_jobs(line, N) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "session_job_id"),
+    [
+        ("kernel-of-77", 77),
+        ("kernel-of-", 0),
+        ("kernel-of-7a", 0),
+        ("kernel-of-99999999999", 0),
+        ("77", 0),
+        ("train | x", 0),
+    ],
+)
+def test_a_job_of_a_kernel_tells_its_session(name: str, session_job_id: int) -> None:
+    line = "7 ada R long 1 N/A 5:00 gres/gpu=2 None"
+    (job,) = parse_cluster_jobs(printed(line, name=name), N)
+
+    assert (job.session_job_id, job.n_gpus) == (session_job_id, 2)
+
+
+def test_a_name_cannot_add_a_kernel_to_somebody_elses_session() -> None:
+    line = "7 mallory R long 1 N/A 5:00 gres/gpu=2 None"
+    forged = "x\n8|ada|R|long|1|N/A|5:00|gres/gpu=2|None|kernel-of-77"
+    jobs = parse_cluster_jobs(printed(line, name=forged), N)
+
+    assert [(job.user, job.session_job_id) for job in jobs] == [("mallory", 0)]
 
 
 def test_a_running_job_is_read_with_its_limit_and_marks() -> None:

@@ -24,10 +24,12 @@ from jupyter_server.services.kernels.kernelmanager import AsyncMappingKernelMana
 from traitlets.config import Config
 
 from dsportal.slurm.states import Phase
+from portal.server.base.idle import IdlePolicy
 from portal.server.base.kernel_listener import KernelListener, Published
 from portal.server.base.private_dir import make_private_dir
 from portal.server.kernel_jobs import kernel_jobs, variables
 from portal.server.kernel_jobs.cells import MESSAGE, Cells
+from portal.server.kernel_jobs.idle_gpus import IdleGpus
 from portal.server.kernel_jobs.job import Progress
 from portal.server.kernel_jobs.kernel_jobs import KernelJobs
 from portal.server.kernel_jobs.provisioner import FOLDER
@@ -116,7 +118,11 @@ class Session:
         )
         settings = read_settings({})
         log = self.kernels.log
-        self.jobs = KernelJobs(server, settings, self.queue, Limits())
+
+        async def place(job_id: int) -> str:
+            return f"Place in the queue: about {job_id} jobs before it."
+
+        self.jobs = KernelJobs(server, settings, self.queue, Limits(), place)
         listener = KernelListener(log)
         listener.watch(self.kernels)
         Cells(self.kernels, self.jobs, settings.kernel_jobs).listen(listener)
@@ -357,6 +363,33 @@ def test_a_kernel_in_a_job_is_interrupted_and_restarted_in_the_same_job(within: 
     within(moves)
 
 
+def test_idle_gpus_go_back_and_the_kernel_goes_on_in_the_session(
+    within: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = {"meter": {"interval_s": 0.3}, "idle": {"after_minutes": 0.03, "warning_minutes": 0.1}}
+    monkeypatch.setenv("PORTAL_SETTINGS", json.dumps(told))
+
+    async def idles(one: Session) -> None:
+        policy = replace(IdlePolicy.of(read_settings(os.environ)), cpu_percent=50.0, save_s=0.0)
+        idle = IdleGpus(one.jobs, policy, 0.3, one.kernels.log)
+        idle.start()
+        await one.run("%gpu 1")
+        await one.until(lambda: one.jobs.describe(one.id)["gpus"] == 1)
+        running = asyncio.create_task(one.run("import time; time.sleep(8)"))
+        (held,) = await idle.list_held()
+        assert held["words"].startswith("1 GPU, 1 h 59 min left")
+        await running
+        assert one.jobs.describe(one.id)["gpus"] == 1
+
+        await one.until(lambda: "Run a cell" in " ".join(idle.notices()))
+        await one.until(lambda: "are given back" in " ".join(idle.notices()))
+        assert await one.run(WHERE) == "77\n"
+        await asyncio.to_thread(one.queue.jobs[101].wait, 20)
+        await idle.stop()
+
+    within(idles)
+
+
 async def _answers(one: Session) -> bool:
     return await asyncio.wait_for(one.run(WHERE), 10) == "101\n"
 
@@ -397,7 +430,8 @@ def test_while_the_job_waits_the_cell_says_why_and_an_interrupt_cancels_it(withi
     async def moves(one: Session) -> None:
         one.queue.waits = True
         waiting = asyncio.create_task(one.run("%gpu 1"))
-        await one.until(lambda: one.jobs.describe(one.id)["reason"] == "No node has them free.")
+        words = "No node has them free. Place in the queue: about 101 jobs before it."
+        await one.until(lambda: one.jobs.describe(one.id)["reason"] == words)
         await one.kernels.interrupt_kernel(one.id)
 
         assert "The request is cancelled." in await waiting

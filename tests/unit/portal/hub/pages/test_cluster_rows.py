@@ -103,12 +103,14 @@ def test_a_large_cluster_shows_its_first_nodes() -> None:
 
 def test_only_ones_own_jobs_are_listed_those_that_run_first() -> None:
     jobs = [job(1, Phase.WAITING), job(2, user="grace"), job(3, n_nodes=2, n_gpus=8)]
+    jobs += [job(5, session_job_id=3), job(6, user="grace", session_job_id=3)]
 
     rows = list_own_jobs(jobs, "ada", session_ids=frozenset({3}), now=NOW)
 
-    assert [(r.job_id, r.state, r.is_session) for r in rows] == [
-        (3, "running", True),
-        (1, "waiting", False),
+    assert [(r.job_id, r.state, r.kind) for r in rows] == [
+        (3, "running", "session"),
+        (5, "running", "kernel"),
+        (1, "waiting", ""),
     ]
     assert (rows[0].gpus, rows[0].nodes, rows[0].when) == ("8 GPUs", "2 nodes", "1 h left")
     assert rows[0].why == ""

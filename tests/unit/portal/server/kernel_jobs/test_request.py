@@ -66,6 +66,14 @@ def test_more_gpus_than_a_node_has_are_refused_with_what_there_is() -> None:
         check_request(parse_request("a100:3", None, SETTINGS), CATALOG, Limits(), shape, "gpu")
 
 
+def test_a_session_and_its_kernels_hold_no_more_together_than_the_user_may() -> None:
+    request, shape = parse_request(2, None, SETTINGS), ResourceSettings().per_gpu
+
+    check_request(request, CATALOG, Limits(max_gpus=3), shape, "gpu", n_held=1)
+    with pytest.raises(OptionsError, match="hold 2, and may hold 3 together"):
+        check_request(request, CATALOG, Limits(max_gpus=3), shape, "gpu", n_held=2)
+
+
 def test_each_gpu_comes_with_what_the_smallest_node_has_for_it() -> None:
     shape = check_request(
         parse_request(2, None, SETTINGS), CATALOG, Limits(), ResourceSettings().per_gpu, "gpu"

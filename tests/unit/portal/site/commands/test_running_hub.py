@@ -148,7 +148,12 @@ def hub_of_three(
     asked: list[dict[str, str]] = []
     sessions = [
         {"user": user, "partition": partition, "job_id": 7, "stopped": True}
-        for user, partition in (("ada", "v100"), ("grace", "v100"), ("ada", "a100"))
+        | {"kernel_gpus": len(kernels), "kernel_partitions": kernels}
+        for user, partition, kernels in (
+            ("ada", "v100", []),
+            ("grace", "v100", ["h100"]),
+            ("ada", "a100", []),
+        )
     ]
 
     class Hub(BaseHTTPRequestHandler):
@@ -251,12 +256,15 @@ def test_an_empty_partition_is_said_to_be_empty(
 ) -> None:
     assert main(["sessions", "stop", "--yes", "--partition", "h100"]) == 0
 
-    assert "There is no session in h100" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "There is no session in h100" in said
+    assert "Kernels of sessions elsewhere hold 1 GPU in h100 and keep them: grace." in said
     assert hub_of_three == []
 
 
 def test_status_lists_sessions_by_state() -> None:
     session = {"user": "ada", "state": "running", "job_id": 7, "partition": "v100", "gpus": 2}
+    session |= {"kernel_gpus": 4, "kernel_partitions": ["v100"]}
     text = status_text(
         {"portal": "1", "jupyterhub": "6", "slurm": "answers", "drain": "Disks."}
         | {"sessions": [session | {"node": "node01", "reason": ""}]}
@@ -264,7 +272,7 @@ def test_status_lists_sessions_by_state() -> None:
 
     assert "sessions    1 running" in text
     assert "refused: Disks." in text
-    assert "node01" in text
+    assert "2 GPUs and 4 of kernels  node01" in text
 
 
 def test_status_says_why_slurm_was_not_asked() -> None:

@@ -11,7 +11,7 @@ from spawner.errors import SiteError
 from spawner.slurm.sacct import parse_owned_allocations
 
 NOW = datetime(2026, 11, 20, 12)
-# A session, a job before and into the period, one that runs, one without a GPU, one that waits, and
+# A session, a kernel of one, a job before and into the period, one that runs, one without a GPU, one that waits, and
 # a name that looks like another line.
 SACCT = """\
 1|ada|science|vision|2026-11-02T00:00:00|2026-11-02T02:00:00|cpu=8,gres/gpu=2|COMPLETED|dsportal-1
@@ -19,6 +19,7 @@ SACCT = """\
 3|grace|science|vision|2026-11-20T11:30:00|Unknown|gres/gpu=1|RUNNING|train
 4|linus|physics|vision|2026-11-02T00:00:00|2026-11-03T00:00:00|cpu=8|COMPLETED|train
 5|linus|physics|vision|Unknown|Unknown|gres/gpu=4|PENDING|train
+7|grace|science|vision|2026-11-20T11:45:00|Unknown|gres/gpu=2|RUNNING|kernel-of-3
 6|linus|physics|vision|2026-11-02T00:00:00|2026-11-02T00:30:00|gres/gpu=1|FAILED|train
 x|ada|physics|vision|2026-11-02T00:00:00|2026-11-09T00:00:00|gres/gpu=8|COMPLETED|train
 """
@@ -35,7 +36,7 @@ def test_hours_are_those_within_the_period_by_group_with_the_most_first() -> Non
     ] == [
         ("physics", "linus", 0.5, 0, 1),
         ("science", "ada", 8.0, 4.0, 2),
-        ("science", "grace", 0.5, 0, 1),
+        ("science", "grace", 1.0, 0.5, 2),
     ]
 
 
@@ -43,7 +44,7 @@ def test_one_user_has_a_row_for_each_account() -> None:
     assert [(r.group, r.user, r.gpu_hours) for r in rows_of("account")] == [
         ("speech", "ada", 4.0),
         ("vision", "ada", 4.0),
-        ("vision", "grace", 0.5),
+        ("vision", "grace", 1.0),
         ("vision", "linus", 0.5),
     ]
 
@@ -54,9 +55,9 @@ def test_the_table_has_a_sum_for_each_group_and_for_all() -> None:
     assert [line.split() for line in lines.splitlines()[2:]] == [
         ["physics", "linus", "0.50", "0.00", "1"],
         ["science", "ada", "8.00", "4.00", "2"],
-        ["science", "grace", "0.50", "0.00", "1"],
-        ["science", "all", "8.50", "4.00", "3"],
-        ["all", "all", "9.00", "4.00", "4"],
+        ["science", "grace", "1.00", "0.50", "2"],
+        ["science", "all", "9.00", "4.50", "4"],
+        ["all", "all", "9.50", "4.50", "5"],
     ]
 
 
