@@ -136,7 +136,6 @@ class StatusHandler(OperationHandler):
         }
         self.finish(json.dumps(answer))
 
-
     async def _describe_sessions(self) -> list[dict[str, Any]]:
         cluster, now = self._cluster(), datetime.now(UTC)
         jobs = await cluster.latest_jobs(patience_s=PATIENCE_S) if cluster is not None else ()

@@ -154,7 +154,8 @@ def _restarter(tell: Callable[[Death], None]) -> type[AsyncIOLoopKernelRestarter
 
         def _tell(self, *, is_restarted: bool) -> None:
             kernel = self.kernel_manager
-            process = getattr(kernel.provisioner, "process", None)
+            # Only one on this node has a process; any other tells the status itself.
+            process = getattr(kernel.provisioner, "process", kernel.provisioner)
             status = getattr(process, "returncode", None)
             tell(Death(kernel_id=kernel.kernel_id, status=status, is_restarted=is_restarted))
 

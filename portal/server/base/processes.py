@@ -14,8 +14,8 @@ from typing import Any
 import psutil
 
 from dsportal.start.kernel_ports import FORWARDER
-from portal.server.base.commands import GUARDED
 from portal.server.base.cgroup import MIB
+from portal.server.base.commands import GUARDED
 
 N_SHOWN = 8
 # The file that tells a kernel where to listen, of whatever language it is.

@@ -50,6 +50,8 @@ class SlurmProvisioner(KernelProvisionerBase):
     folder: Path
     job_id: int | None = None
     is_over = False
+    # Exit status of the kernel that ended last, negative for a signal.
+    returncode: int | None = None
     _n_started = 0
     _address = ""
     _n_gpus = 0
@@ -152,7 +154,10 @@ class SlurmProvisioner(KernelProvisionerBase):
         if self.is_over or not self.has_process:
             return 1
         progress = await asyncio.to_thread(Progress.read, self.folder)
-        return progress.status if progress.n_ends >= self._n_started else None
+        if progress.n_ends < self._n_started:
+            return None
+        self.returncode = progress.status
+        return self.returncode
 
     async def wait(self) -> int | None:
         """Wait for the kernel's end, and return its exit status."""

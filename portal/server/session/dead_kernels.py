@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from portal.server.base.kernel_listener import Death, KernelListener, Published
 from portal.server.base.cgroup import Source
+from portal.server.base.kernel_listener import Death, KernelListener, Published
 
 NOTICE_S = 300.0
 _REASONS: Mapping[int, str] = {

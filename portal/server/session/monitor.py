@@ -11,17 +11,17 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from portal.server.base.cgroup import find_allotment, find_source
+from portal.server.base.gpus import Gpus
 from portal.server.base.hub_api import HubApi, HubError
+from portal.server.base.idle import IdlePolicy, IdleState, IdleWatch, Observation
 from portal.server.base.kernel_listener import KernelListener
 from portal.server.base.open_notebooks import notebook_of, notebooks_by_kernel
-from portal.server.session.advice import advise
-from portal.server.session.cells import CellRuns
-from portal.server.base.cgroup import find_allotment, find_source
-from portal.server.session.dead_kernels import DeadKernels
-from portal.server.base.gpus import Gpus
-from portal.server.base.idle import IdlePolicy, IdleState, IdleWatch, Observation
 from portal.server.base.processes import ProcessReader
 from portal.server.base.resource_usage import Meter, Sample
+from portal.server.session.advice import advise
+from portal.server.session.cells import CellRuns
+from portal.server.session.dead_kernels import DeadKernels
 from portal.server.session.time_left import SessionClock
 from portal.settings.session_tables import read_settings
 

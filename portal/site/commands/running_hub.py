@@ -67,9 +67,7 @@ def stop_sessions(arguments: argparse.Namespace) -> int:
         raise SiteError(f"{partition} is not offered. The partitions are: {names}.")
     sessions = ask_hub(settings, "GET", "status")["sessions"]
     chosen = [
-        one
-        for one in sessions
-        if user in {"", one["user"]} and partition in {"", one["partition"]}
+        one for one in sessions if user in {"", one["user"]} and partition in {"", one["partition"]}
     ]
     if words := kernels_left(sessions, chosen, partition):
         print(words)

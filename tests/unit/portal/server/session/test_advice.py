@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from portal.server.session.advice import WINDOW_S, advise
 from portal.server.base.cgroup import Allotment
 from portal.server.base.gpus import GpuReading
 from portal.server.base.resource_usage import Sample
+from portal.server.session.advice import WINDOW_S, advise
 
 CORES = Allotment(n_cores=8, memory_mib=None)
 GPU = GpuReading(

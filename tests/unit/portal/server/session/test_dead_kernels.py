@@ -8,8 +8,8 @@ import signal
 
 import pytest
 
-from portal.server.base.kernel_listener import Published
 from portal.server.base.cgroup import Usage
+from portal.server.base.kernel_listener import Published
 from portal.server.session.dead_kernels import NOTICE_S, DeadKernels, describe_death
 
 

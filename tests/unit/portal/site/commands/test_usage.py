@@ -11,8 +11,8 @@ from spawner.errors import SiteError
 from spawner.slurm.sacct import parse_owned_allocations
 
 NOW = datetime(2026, 11, 20, 12)
-# A session, a kernel of one, a job before and into the period, one that runs, one without a GPU, one that waits, and
-# a name that looks like another line.
+# A session, a job before and into the period, one that runs, one without a GPU, one that waits, a
+# kernel of a session, and a name that looks like another line.
 SACCT = """\
 1|ada|science|vision|2026-11-02T00:00:00|2026-11-02T02:00:00|cpu=8,gres/gpu=2|COMPLETED|dsportal-1
 2|ada|science|speech|2026-10-31T23:00:00|2026-11-01T01:00:00|gres/gpu:v100=4|COMPLETED|train
