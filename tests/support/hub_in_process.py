@@ -29,18 +29,24 @@ from portal.hub.apply import apply_settings
 from portal.hub.settings.loader import load_settings
 from spawner.errors import SlurmUnavailableError
 from spawner.session.session import Session
+from spawner.slurm.squeue import ClusterJob
 from tests.support.portal_toml import MINIMAL
 
 
 class Slurm:
-    """Answers what the hub's health asks."""
+    """Answers what the hub's health and its status ask."""
 
     answers = True
+    jobs: tuple[ClusterJob, ...] = ()
 
     async def read_catalog(self) -> None:
         """Raise if Slurm does not answer."""
         if not self.answers:
             raise SlurmUnavailableError("Slurm does not answer.")
+
+    async def latest_jobs(self, *, patience_s: float) -> tuple[ClusterJob, ...]:
+        """Return the jobs that a test says."""
+        return self.jobs
 
 
 SLURM = Slurm()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 import pytest_asyncio
@@ -11,6 +12,7 @@ from jupyterhub import orm
 from portal.hub.admin import api
 from portal.hub.messages.stop_notices import shared_notices
 from tests.support.hub_in_process import SLURM, HubInProcess, hub_in_process
+from tests.unit.portal.hub.pages.test_cluster_rows import job
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -107,6 +109,24 @@ async def test_the_status_has_each_session_with_its_state(hub: HubInProcess) -> 
         "linus/": "unreachable",
     }
     assert answer.json["asked_from"] == "127.0.0.1"
+
+
+async def test_the_status_has_the_gpus_of_kernels_with_their_session(
+    hub: HubInProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spawner = hub.app.users["ada"].spawners["more"]
+    monkeypatch.setattr(spawner, "session", replace(spawner.session, job_id=7))
+    kernel = job(8, n_gpus=4, partitions=("gpu",), session_job_id=7)
+    monkeypatch.setattr(SLURM, "jobs", (kernel,))
+
+    answer = await hub.ask("GET", "/dsportal/status")
+
+    held = {
+        f"{one['user']}/{one['name']}": (one["kernel_gpus"], one["kernel_partitions"])
+        for one in answer.json["sessions"]
+    }
+    assert held["ada/more"] == (4, ["gpu"])
+    assert held["grace/"] == (0, [])
 
 
 @pytest.mark.parametrize(
