@@ -39,7 +39,7 @@ does not reach its aim says "missed".
 _BACK = "[Benchmarks of portal and sessions](benchmarks.md) explains these figures.\n"
 # The first lines of each page, and its benchmarks.
 _PAGES = {
-    "benchmarks": (_TOP, ("pages", "rush", "lesson", "spawner", "session", "tensorboard")),
+    "benchmarks": (_TOP, ("pages", "rush", "lesson", "spawner", "session", "lend", "tensorboard")),
     "benchmarks-training": (
         f"# Benchmarks of training\n\n{_BACK}",
         ("training", "speedup", "templates", "storage", "inference", "gpu"),

@@ -40,6 +40,12 @@ def _at_least(value: float) -> Aim:
 
 
 _AIMS: Mapping[str, Mapping[str, Aim]] = {
+    "lend": {
+        "first_use_vs_session_start": _at_most(1.0),
+        "kernel_latency_ratio": _at_most(1.3),
+        "kernel_output_ratio": _at_most(1.3),
+        "gpu_hours_saved_percent": _at_least(40),
+    },
     "pages": {
         "form_p95_ms": _at_most(20.0),
         "form_p95_ms_100_nodes": _at_most(20.0),
@@ -55,7 +61,6 @@ _AIMS: Mapping[str, Mapping[str, Aim]] = {
         "at_once_ready_vs_stock": _at_most(1.0),
         "n_errors": _at_most(0),
     },
-    "lesson": {"n_errors": _at_most(0)},
     "session": {"start_all_vs_none": _at_most(1.1)},
     "spawner": {
         "start_vs_bare": _at_most(1.1),
