@@ -25,7 +25,7 @@ from traitlets.config import Config
 
 from dsportal.slurm.states import Phase
 from portal.server.base.idle import IdlePolicy
-from portal.server.base.kernel_listener import KernelListener, Published
+from portal.server.base.kernel_listener import Death, KernelListener, Published
 from portal.server.base.private_dir import make_private_dir
 from portal.server.kernel_jobs import kernel_jobs, variables
 from portal.server.kernel_jobs.cells import MESSAGE, Cells
@@ -124,6 +124,8 @@ class Session:
 
         self.jobs = KernelJobs(server, settings, self.queue, Limits(), place)
         listener = KernelListener(log)
+        self.deaths: list[Death] = []
+        listener.on_death(self.deaths.append)
         listener.watch(self.kernels)
         Cells(self.kernels, self.jobs, settings.kernel_jobs).listen(listener)
 
@@ -359,6 +361,7 @@ def test_a_kernel_in_a_job_is_interrupted_and_restarted_in_the_same_job(within: 
         )
         await eventually_async(lambda: _answers(one), timeout_s=40)
         assert len(one.queue.requests) == 1
+        assert [(death.status, death.is_restarted) for death in one.deaths] == [(-11, True)]
 
     within(moves)
 
