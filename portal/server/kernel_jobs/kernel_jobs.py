@@ -266,7 +266,7 @@ class KernelJobs:
         job = self._new_job(kernel_id)
         try:
             await self._start_job(kernel_id, job, request, tell)
-            known.job, known.held = job, request
+            known.job, known.held, known.since_s = job, request, time.monotonic()
             return await run_there(job, request, talk, self._settings.kernel_jobs, tell)
         finally:
             known.job = known.held = None

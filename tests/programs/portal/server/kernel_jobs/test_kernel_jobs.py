@@ -359,9 +359,10 @@ def test_a_kernel_in_a_job_is_interrupted_and_restarted_in_the_same_job(within: 
         await asyncio.wait(
             [asyncio.create_task(one.run("os.kill(pid, signal.SIGSEGV)"))], timeout=1
         )
+        await one.until(lambda: bool(one.deaths))
+        assert [(death.status, death.is_restarted) for death in one.deaths] == [(-11, True)]
         await eventually_async(lambda: _answers(one), timeout_s=40)
         assert len(one.queue.requests) == 1
-        assert [(death.status, death.is_restarted) for death in one.deaths] == [(-11, True)]
 
     within(moves)
 
