@@ -2,7 +2,8 @@
 
     python -m tests.lab.benchmarks.lend.measure --rounds 5
 
-It runs on the one-machine portal, whose GPUs are simulated.
+It runs on the one-machine portal, whose GPUs are simulated. `--only days` needs no portal: it
+simulates the days, which no other program disturbs.
 """
 
 from __future__ import annotations
@@ -122,31 +123,41 @@ def _median(days: Sequence[tuple[Any, Any]], name: str) -> tuple[float, float]:
     return round(statistics.median(of[0]), 1), round(statistics.median(of[1]), 1)
 
 
+def measure(n_rounds: int) -> tuple[dict[str, Rounds], list[str]]:
+    """Return all that the running portal has to be there for, and notes."""
+    busy = read_busy_share()
+    found = measure_starts(n_rounds) | measure_kernels(n_rounds)
+    found["first_use_vs_session_start"] = found["first_use_s"].over(found["session_start_s"])
+    found["kernel_latency_ratio"] = found["empty_cell_ms"].over(found["empty_cell_local_ms"])
+    found["kernel_output_ratio"] = found["output_local_mb_s"].over(found["output_mb_s"])
+    return found, [
+        f"Before the first round other programs used {busy:.0%} of the processor.",
+        "Both starts end with a job of Slurm's that runs. That of a session also starts its "
+        "notebook server, that of a kernel only the kernel.",
+    ]
+
+
 def main() -> None:
     """Measure, and write the report."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=LEAST_ROUNDS)
-    n_rounds = parser.parse_args().rounds
-    busy = read_busy_share()
-    found = measure_starts(n_rounds) | measure_kernels(n_rounds)
+    parser.add_argument("--only", choices=["days"])
+    arguments = parser.parse_args()
+    n_rounds = arguments.rounds
+    found, notes = ({}, []) if arguments.only else measure(n_rounds)
     saved, table = simulate(4 * n_rounds)
-    found["first_use_vs_session_start"] = found["first_use_s"].over(found["session_start_s"])
-    found["kernel_latency_ratio"] = found["empty_cell_ms"].over(found["empty_cell_local_ms"])
-    found["kernel_output_ratio"] = found["output_local_mb_s"].over(found["output_mb_s"])
     found["gpu_hours_saved_percent"] = saved[NEVER_USED_SHARE]
     found["gpu_hours_saved_if_all_train_percent"] = saved[0.0]
     write_report(
         "lend",
         title="GPUs of kernels",
-        figures={name: found[name].median for name in WORDS},
-        spread={name: found[name].spread for name in WORDS},
-        words=WORDS,
+        figures={name: found[name].median for name in WORDS if name in found},
+        spread={name: found[name].spread for name in WORDS if name in found},
+        words={name: words for name, words in WORDS.items() if name in found},
         rounds=n_rounds,
         tables=[table],
         notes=[
-            f"Before the first round other programs used {busy:.0%} of the processor.",
-            "Both starts end with a job of Slurm's that runs. That of a session also starts its "
-            "notebook server, that of a kernel only the kernel.",
+            *notes,
             "The days are simulated, the policy is the product's own: 50 people with 62 of 64 "
             f"GPUs for 8 hours, GPUs back after {AFTER_MIN} and {WARNING_MIN} minutes without "
             "use, nobody gives them back by hand. All cells run in both cases.",
