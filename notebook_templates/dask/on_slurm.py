@@ -194,8 +194,8 @@ for axis, spans in zip(axes, (spans_of_one, spans_of_two), strict=True):
 # ## The end
 #
 # This cancels the jobs. Without it they end with their time limit, or one minute after the
-# notebook. The workers' logs stay in `.dask-on-slurm` in your home, their keys go when this
-# notebook's kernel ends.
+# notebook. The workers' logs stay in `.dask-on-slurm` in your home. Keys that a killed kernel
+# leaves there open nothing any more: each cluster makes its own.
 
 # %%
 client.close()
