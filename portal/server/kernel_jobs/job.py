@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -120,7 +121,12 @@ class Job:
             self._end_kernel()
             if self._meter is not None:
                 self._meter.kill()
-            self._tell(is_over=True)
+                self._meter.wait()
+            if (self._folder / ORDER).exists():
+                self._tell(is_over=True)
+            else:
+                # What was written meanwhile has kept the notebook server from removing all of it.
+                shutil.rmtree(self._folder, ignore_errors=True)
 
     def _run_kernel(self) -> bool:
         """Run one kernel to its end; return whether another one is wanted."""
