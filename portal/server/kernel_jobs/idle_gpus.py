@@ -12,7 +12,8 @@ from pathlib import Path
 from dsportal.amounts import SECONDS_PER_HOUR, format_duration
 from dsportal.slurm.errors import PortalError
 from portal.server.base.idle import IdlePolicy, IdleState, IdleWatch, Observation
-from portal.server.kernel_jobs.kernel_jobs import NOTICE_S, Held, KernelJobs
+from portal.server.kernel_jobs.kernel_jobs import KernelJobs
+from portal.server.kernel_jobs.known import NOTICE_S, Held
 from portal.server.kernel_jobs.meter import Use
 from portal.server.kernel_jobs.request import GpuRequest
 

@@ -7,11 +7,10 @@ import os
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from dsportal.amounts import count, format_time_left
+from dsportal.amounts import count
 from dsportal.slurm.errors import PortalError
 from dsportal.slurm.states import Phase
 from portal.server.base.open_notebooks import notebook_of
@@ -19,6 +18,7 @@ from portal.server.kernel_jobs.ability import why_not
 from portal.server.kernel_jobs.choices import list_choices
 from portal.server.kernel_jobs.errors import KernelJobError
 from portal.server.kernel_jobs.job import Progress
+from portal.server.kernel_jobs.known import NOTICE_S, Held, KnownKernel, describe
 from portal.server.kernel_jobs.lend import run_there
 from portal.server.kernel_jobs.move import Home, local_provisioner, move
 from portal.server.kernel_jobs.provisioner import SlurmProvisioner, make_folder
@@ -36,48 +36,8 @@ _ASK_S = 15.0
 _IDLE_LOOK_S = 0.1
 CANCELLED = "The request is cancelled. The kernel goes on as it is."
 _WHEN_IDLE = "The kernel moves when the running cell has ended."
-NOTICE_S = 300.0
 
 Tell = Callable[[str], None]
-
-
-@dataclass
-class _Kernel:
-    """What is known of one kernel.
-
-    Attributes:
-        asked: What it waits for, or None.
-        words: Why it waits, or how the last request or job ended; "" for nothing to say.
-        job: Its job while it has one.
-        since_s: Since when it has that, by the monotonic clock.
-        ends_at_s: When that reaches its limit, by the monotonic clock; None if not known.
-        told_s: When `words` were said of a job that has ended.
-    """
-
-    home: Home
-    asked: GpuRequest | None = None
-    words: str = ""
-    task: asyncio.Task[None] | None = None
-    job: SlurmProvisioner | None = None
-    held: GpuRequest | None = None
-    since_s: float = 0.0
-    ends_at_s: float | None = None
-    told_s: float | None = None
-    watch: asyncio.Task[None] | None = field(default=None)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
-    """The GPUs that one kernel has.
-
-    Attributes:
-        folder: That of their job.
-        since_s: Since when, by the monotonic clock.
-    """
-
-    folder: Path
-    n_gpus: int
-    since_s: float
 
 
 class KernelJobs:
@@ -105,29 +65,17 @@ class KernelJobs:
         self._limits = limits
         self._place = place
         self._partition = settings.kernel_jobs.partition or _name("SLURM_JOB_PARTITION")
-        self._known: dict[str, _Kernel] = {}
+        self._known: dict[str, KnownKernel] = {}
         self.talks: dict[str, Talk] = {}
-        self._n_gpus = n_gpus = int(os.environ.get("PORTAL_N_GPUS") or 0)
+        self._n_gpus = int(os.environ.get("PORTAL_N_GPUS") or 0)
         self._gpu = "simulated GPU" if os.environ.get("PORTAL_GPUS_SIMULATED") == "1" else "GPU"
-        self._of_session = f"{count(n_gpus, self._gpu)} of the session" if n_gpus else "no GPU"
 
     def describe(self, kernel_id: str) -> dict[str, Any]:
         """Return what a page shows of a kernel: `words`, `reason`, `gpus`, `is_waiting`."""
         known = self._known.get(kernel_id)
-        held = known.held if known else None
-        words = self._of_session
-        if held:
-            words = count(held.n_gpus, f"{held.gpu_type} {self._gpu}".strip())
-        if known and held and known.ends_at_s is not None:
-            words += f", {format_time_left(known.ends_at_s - time.monotonic())} left"
-        asked = known.asked if known else None
-        return {
-            "words": words,
-            "reason": known.words if known else "",
-            "gpus": held.n_gpus if held else 0,
-            "asked": asked.words if asked else "",
-            "is_waiting": asked is not None,
-        }
+        n_gpus = self._n_gpus
+        of_session = f"{count(n_gpus, self._gpu)} of the session" if n_gpus else "no GPU"
+        return describe(known, of_session, self._gpu)
 
     async def choices(self, settings: KernelJobSettings) -> dict[str, Any]:
         """Return what the dialog offers; see `list_choices`."""
@@ -137,10 +85,11 @@ class KernelJobs:
 
     def held(self) -> dict[str, Held]:
         """Return the GPUs of each kernel that has a job, by the kernel's id."""
+        found = {kernel_id: one.gpus() for kernel_id, one in self._known.items()}
         return {
-            kernel_id: Held(folder=one.job.folder, n_gpus=one.held.n_gpus, since_s=one.since_s)
-            for kernel_id, one in self._known.items()
-            if one.job is not None and one.held is not None and kernel_id in self.kernels
+            kernel_id: held
+            for kernel_id, held in found.items()
+            if held and kernel_id in self.kernels
         }
 
     def is_busy(self, kernel_id: str) -> bool:
@@ -175,7 +124,7 @@ class KernelJobs:
             PortalError: If it cannot have them; then it goes on as it is.
         """
         kernel = self.kernels.get_kernel(kernel_id)
-        known = self._known.setdefault(kernel_id, _Kernel(home=Home.of(kernel)))
+        known = self._known.setdefault(kernel_id, KnownKernel(home=Home.of(kernel)))
         if known.task is not None:
             if request.n_gpus == 0:
                 self.cancel(kernel_id)
@@ -231,7 +180,7 @@ class KernelJobs:
         await asyncio.gather(*(job.cleanup(restart=False) for job in jobs))
 
     async def _give(
-        self, kernel_id: str, known: _Kernel, request: GpuRequest, tell: Tell, talk: Talk | None
+        self, kernel_id: str, known: KnownKernel, request: GpuRequest, tell: Tell, talk: Talk | None
     ) -> str:
         kernel = self.kernels.get_kernel(kernel_id)
         job = self._new_job(kernel_id)
@@ -256,7 +205,7 @@ class KernelJobs:
         return f"The kernel runs on {status.node or 'its node'} with {request.words}."
 
     async def _lend(
-        self, kernel_id: str, known: _Kernel, request: GpuRequest, tell: Tell, talk: Talk
+        self, kernel_id: str, known: KnownKernel, request: GpuRequest, tell: Tell, talk: Talk
     ) -> str:
         """Run a cell in a job, while the kernel waits where it is."""
         if known.job is not None:
@@ -287,7 +236,7 @@ class KernelJobs:
         catalog = await self._slurm.read_catalog()
         per_gpu = self._settings.resources.per_gpu
         others = [one for other, one in self._known.items() if other != kernel_id]
-        n_held = self._n_gpus + sum(_n_gpus(one.held) + _n_gpus(one.asked) for one in others)
+        n_held = self._n_gpus + sum(one.n_gpus for one in others)
         shape = check_request(request, catalog, self._limits, per_gpu, partition, n_held=n_held)
         notebook = await notebook_of(self._sessions, kernel_id)
 
@@ -309,7 +258,7 @@ class KernelJobs:
         await job.start_job(asked, environ, folder, tell)
 
     async def _take_back(
-        self, kernel_id: str, known: _Kernel, request: GpuRequest, tell: Tell, talk: Talk | None
+        self, kernel_id: str, known: KnownKernel, request: GpuRequest, tell: Tell, talk: Talk | None
     ) -> str:
         kernel = self.kernels.get_kernel(kernel_id)
         async with self._saved(kernel_id, request, tell, talk) as (saved, cell):
@@ -318,7 +267,9 @@ class KernelJobs:
         known.words = ""
         return "The GPUs are given back. The kernel runs in the session."
 
-    async def _bring_home(self, kernel_id: str, known: _Kernel, saved: Saved | None = None) -> None:
+    async def _bring_home(
+        self, kernel_id: str, known: KnownKernel, saved: Saved | None = None
+    ) -> None:
         kernel = self.kernels.get_kernel(kernel_id)
         prepare = saved.restore_here if saved else None
         await move(self.kernels, kernel_id, local_provisioner(kernel), known.home, prepare)
@@ -349,7 +300,7 @@ class KernelJobs:
         while kernel.execution_state == "busy":  # noqa: ASYNC110
             await asyncio.sleep(_IDLE_LOOK_S)
 
-    async def _watch(self, kernel_id: str, known: _Kernel, job: SlurmProvisioner) -> None:
+    async def _watch(self, kernel_id: str, known: KnownKernel, job: SlurmProvisioner) -> None:
         """Bring the kernel home when its job has ended."""
         asked_s = time.monotonic()
         while kernel_id in self.kernels and job.job_id is not None:
@@ -382,10 +333,6 @@ class KernelJobs:
         known = self._known.pop(kernel_id, None)
         if known is not None and known.job is not None:
             await known.job.cleanup(restart=False)
-
-
-def _n_gpus(request: GpuRequest | None) -> int:
-    return request.n_gpus if request is not None else 0
 
 
 def _name(variable: str) -> str:

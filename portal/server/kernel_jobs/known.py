@@ -1,0 +1,91 @@
+"""What is known of a kernel that has, had or waits for GPUs in a job of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dsportal.amounts import count, format_time_left
+from portal.server.kernel_jobs.move import Home
+from portal.server.kernel_jobs.provisioner import SlurmProvisioner
+from portal.server.kernel_jobs.request import GpuRequest
+
+# So long pages say that a kernel's job has ended, or what was taken back.
+NOTICE_S = 300.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """The GPUs that one kernel has.
+
+    Attributes:
+        folder: That of their job.
+        since_s: Since when, by the monotonic clock.
+    """
+
+    folder: Path
+    n_gpus: int
+    since_s: float
+
+
+@dataclass
+class KnownKernel:
+    """What is known of one kernel.
+
+    Attributes:
+        asked: What it waits for, or None.
+        words: Why it waits, or how the last request or job ended; "" for nothing to say.
+        job: Its job while it has one.
+        since_s: Since when it has that, by the monotonic clock.
+        ends_at_s: When that reaches its limit, by the monotonic clock; None if not known.
+        told_s: When `words` were said of a job that has ended.
+    """
+
+    home: Home
+    asked: GpuRequest | None = None
+    words: str = ""
+    task: asyncio.Task[None] | None = None
+    job: SlurmProvisioner | None = None
+    held: GpuRequest | None = None
+    since_s: float = 0.0
+    ends_at_s: float | None = None
+    told_s: float | None = None
+    watch: asyncio.Task[None] | None = None
+
+    @property
+    def n_gpus(self) -> int:
+        """The GPUs that it has and waits for."""
+        return sum(each.n_gpus for each in (self.held, self.asked) if each is not None)
+
+    def gpus(self) -> Held | None:
+        """Return the GPUs of its job."""
+        if self.job is None or self.held is None:
+            return None
+        return Held(folder=self.job.folder, n_gpus=self.held.n_gpus, since_s=self.since_s)
+
+
+def describe(known: KnownKernel | None, of_session: str, gpu: str) -> dict[str, Any]:
+    """Return what a page shows of a kernel: `words`, `reason`, `gpus`, `is_waiting`.
+
+    Args:
+        known: None for a kernel that never asked.
+        of_session: What a kernel without a job has, in words.
+        gpu: A GPU, in words.
+    """
+    held = known.held if known else None
+    words = of_session
+    if held:
+        words = count(held.n_gpus, f"{held.gpu_type} {gpu}".strip())
+    if known and held and known.ends_at_s is not None:
+        words += f", {format_time_left(known.ends_at_s - time.monotonic())} left"
+    asked = known.asked if known else None
+    return {
+        "words": words,
+        "reason": known.words if known else "",
+        "gpus": held.n_gpus if held else 0,
+        "asked": asked.words if asked else "",
+        "is_waiting": asked is not None,
+    }
