@@ -1,0 +1,133 @@
+"""What becomes of a kernel with GPUs of its own while parts of a real cluster fail."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.hub.test_kernel_gpus import FOLDER, WHERE, Session, kernel_jobs, session
+from tests.support import parts
+from tests.support.eventually import eventually, throughout
+from tests.support.kernels import ask, leave_after
+from tests.support.put_back import put_back
+
+pytestmark = pytest.mark.cluster
+__all__ = ["session"]
+
+# Longer than the time after which a job without its session ends by itself.
+AWAY_S = 40
+
+
+def run(*argv: str) -> str:
+    done = subprocess.run(argv, check=True, capture_output=True, text=True, timeout=60)
+    return done.stdout.strip()
+
+
+def node_of(job_id: str) -> str:
+    return run("squeue", "-h", "-j", job_id, "-o", "%B")
+
+
+def with_gpu(session: Session) -> str:
+    """Give the kernel a GPU and a variable, and return its job."""
+    session.run("%gpu 1")
+    session.has(1)
+    assert session.run("held = 7; print(held)") == "7\n"
+    return kernel_jobs()[0].split()[1]
+
+
+def is_told(session: Session, words: str) -> bool:
+    return any(words in notice for notice in ask(session, "GET", "portal/api/session")["notices"])
+
+
+def expect_home(session: Session, why: str) -> None:
+    """The kernel goes on in the session, and the tabs say why and what is lost."""
+    session.has(0)
+    eventually(lambda: is_told(session, why), timeout_s=30)
+    assert is_told(session, "runs in the session again")
+    assert not session.run(WHERE).startswith("kernel-of-")
+    eventually(lambda: not kernel_jobs() and not list(FOLDER.iterdir()), timeout_s=60)
+
+
+@contextmanager
+def full_node(node: str) -> Iterator[None]:
+    """Hold all GPUs of a node, so that the next job goes to the other one."""
+    job = run(
+        *("sbatch", "--parsable", "--uid=grace", "--chdir=/", "--mem=1G", f"--nodelist={node}"),
+        *("--gpus-per-node=4", "--output=/dev/null", "--time=10", "--wrap=exec sleep 500"),
+    )
+    with put_back(("scancel", job)):
+        eventually(lambda: node_of(job) == node, timeout_s=30)
+        yield
+
+
+@pytest.mark.release
+def test_a_kernel_whose_job_reaches_its_limit_goes_on_without_gpus(session: Session) -> None:
+    job = with_gpu(session)
+    run("scontrol", "update", f"JobId={job}", "TimeLimit=1")
+
+    eventually(lambda: session.gpus["gpus"] == 0, timeout_s=150)
+    expect_home(session, "time limit")
+
+
+@pytest.mark.release
+def test_a_kernel_whose_node_is_lost_goes_on_without_gpus(session: Session) -> None:
+    own = session.run("import os; print(os.environ['SLURMD_NODENAME'])").strip()
+    with full_node(own):
+        job = with_gpu(session)
+        node = node_of(job)
+        assert node != own
+        with put_back(("scontrol", "update", f"NodeName={node}", "State=RESUME")):
+            run("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=test")
+            expect_home(session, node)
+
+
+def test_a_kernel_that_is_killed_starts_again_in_its_job_and_says_so(session: Session) -> None:
+    job = with_gpu(session)
+    # As the kernel of Linux does for memory.
+    end = "import os; os.kill(os.getpid(), 9)"
+    asyncio.run(leave_after(session, session.kernel, f"print('on', flush=True); {end}", "on"))
+
+    eventually(lambda: is_told(session, "was killed (SIGKILL)"), timeout_s=60)
+    assert "not defined" in session.run("held")
+    assert session.run(WHERE).split()[1] == "1"
+    assert [line.split()[1] for line in kernel_jobs()] == [job]
+
+
+def test_a_hub_that_is_restarted_changes_nothing_for_a_kernel_with_gpus(session: Session) -> None:
+    job = with_gpu(session)
+
+    with parts.stopped("hub"):
+        assert [line.split()[1] for line in kernel_jobs()] == [job]
+
+    eventually(lambda: session.client.http.get(f"{session.host}/hub/health").ok, timeout_s=60)
+    assert session.run("print(held)") == "7\n"
+    assert session.gpus["gpus"] == 1
+    session.run("%gpu 0")
+    session.has(0)
+
+
+@pytest.mark.release
+def test_a_slurm_that_is_away_ends_no_kernel_and_takes_gpus_back_later(session: Session) -> None:
+    with_gpu(session)
+    with parts.stopped("slurmctld"):
+        throughout(lambda: session.gpus["gpus"] == 1, for_s=AWAY_S)
+        assert session.run("print(held)") == "7\n"
+        session.run("%gpu 0")
+        session.has(0)
+        assert not session.run(WHERE).startswith("kernel-of-")
+
+    eventually(lambda: not kernel_jobs() and not list(FOLDER.iterdir()), timeout_s=90)
+
+
+def test_output_of_a_cell_is_kept_while_no_tab_is_open(session: Session) -> None:
+    with_gpu(session)
+    code = "print('epoch 1', flush=True)\nimport time; time.sleep(3)\nprint('epoch 2')"
+    asyncio.run(leave_after(session, session.kernel, code, "epoch 1", cell_id="trains"))
+
+    kept = f"portal/api/kernels/{session.kernel}/executions"
+    eventually(lambda: "epoch 2" in json.dumps(ask(session, "GET", kept)), timeout_s=60)
