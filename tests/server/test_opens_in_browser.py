@@ -55,7 +55,9 @@ def test_a_terminal_opens_once(server: NotebookServer, page: Page) -> None:
 def test_a_tool_opens_in_the_place_of_jupyterlab(server: NotebookServer, page: Page) -> None:
     page.goto(f"{server.host}/user/ada/lab?opens=My+Tool")
 
-    expect(page.locator("body")).to_have_text(re.compile(r"None$"), timeout=TIMEOUT_MS)
+    # What the tool was told: its path, no token, and the path of its pages.
+    told = re.compile(r"^/ None /user/ada/portal/tools/")
+    expect(page.locator("body")).to_have_text(told, timeout=TIMEOUT_MS)
 
 
 def test_a_tool_that_the_node_lacks_is_named(server: NotebookServer, page: Page) -> None:
