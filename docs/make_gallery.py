@@ -33,6 +33,8 @@ WORDS = {
     "notebooks": "template notebooks that ran to the end",
     "seconds_all": "total seconds",
 }
+# Of Markdown, within a paragraph.
+_LINE_BREAK = "\\\n"
 _LINK = re.compile(r"\[([^]]+)\]\([^)]+\)")
 NAMES = {
     "": "First",
@@ -202,10 +204,10 @@ def _entries(notebooks: Mapping[str, Any], folder: str) -> Iterable[str]:
         facts = [f"`templates/{name}`", f"{row['seconds']:.0f} s"]
         facts += [f"accuracy {_percent(row)}"] if ACCURACY in row else []
         facts += [f"{package} {version}" for package, version in row["versions"].items()]
-        lines = [f"### {title}", "", text, "", " · ".join(facts), ""]
+        parts = [text, " · ".join(facts)]
         if (PICTURES_DIR / picture_name(name)).exists():
-            lines += [f"![{title}](../images/templates/{picture_name(name)})", ""]
-        yield "\n".join(lines)
+            parts.append(f"![{title}](../images/templates/{picture_name(name)})")
+        yield f"### {title}\n\n{_LINE_BREAK.join(parts)}\n"
 
 
 def first_words(notebook: Path) -> tuple[str, str]:

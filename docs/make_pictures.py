@@ -34,6 +34,7 @@ PICTURES = {
     "administrator": "browser/administration",
     "landing": "browser/5-landing",
     "launcher": "browser/tools-launcher",
+    "kernel-gpus": "browser/kernel-gpus",
     "session-use": "browser/clock-1-lab",
     "session-warning": "browser/clock-4-warning",
     "session-refused": "browser/clock-6-refused",

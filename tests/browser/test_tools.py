@@ -135,7 +135,7 @@ def test_jupyterlab_has_the_portals_name_and_guide_and_is_dark_as_the_system_is(
     page.get_by_role("menuitem", name="Help", exact=True).click()
     with dark.expect_page() as opened:
         page.locator(".lm-Menu-itemLabel").get_by_text("Portal Guide", exact=True).click()
-    expect(opened.value.get_by_role("heading", name="For data scientists")).to_be_visible()
+    expect(opened.value.get_by_role("heading", name="Use the portal")).to_be_visible()
     picture(page, "tools-dark")
     page.keyboard.press("Control+Shift+C")
     palette = page.locator(".lm-CommandPalette")
