@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
@@ -72,10 +71,16 @@ def parse_queue(
     return jobs
 
 
-def parse_lists(queued: str, accounting: str, nonce: str) -> list[SlurmJob]:
+def parse_lists(
+    queued: str, accounting: str, nonce: str, *, user_uid: int | None = None
+) -> list[SlurmJob]:
     """Return what waits and runs, of squeue, and then what has ended, of sacct; arrays folded.
 
-    Both texts have their fields and rows of one `nonce`.
+    Args:
+        queued: Lines of `QUEUED`; others are skipped.
+        accounting: Lines of `ENDED`, likewise, of which sessions are left out.
+        nonce: Prefix of the first, and between the fields of the second.
+        user_uid: The user's uid, to tell whose cancellation it was.
     """
     ids = {fields[0] for fields in QUEUED.rows(queued, nonce)}
     queue = parse_queue(queued, nonce, parse_gpus(accounting, nonce, ids))
@@ -84,7 +89,7 @@ def parse_lists(queued: str, accounting: str, nonce: str) -> list[SlurmJob]:
     states = [(job.id, job.label) for job in queue]
     counts = count_tasks([*states, *((fields[0], _label(fields[1])) for fields in ended)])
     shown = newest(ended, [fields[0] for fields in ended], counts, N_ENDED)
-    return fold([*queue, *(_ended_job(fields, os.getuid()) for fields in shown)], counts)
+    return fold([*queue, *(_ended_job(fields, user_uid) for fields in shown)], counts)
 
 
 def parse_gpus(text: str, nonce: str, job_ids: Collection[str]) -> dict[str, tuple[int, str]]:
@@ -96,18 +101,6 @@ def parse_gpus(text: str, nonce: str, job_ids: Collection[str]) -> dict[str, tup
         fields[0]: _gpus(fields[7]) for fields in ENDED.rows(text, nonce) if fields[0] in job_ids
     }
     return {job_id: gpus for job_id, gpus in found.items() if gpus[0]}
-
-
-def parse_accounting(text: str, nonce: str, *, user_uid: int | None = None) -> list[SlurmJob]:
-    """Return the ended jobs in the output of sacct except sessions, newest first.
-
-    Args:
-        text: Lines of `ENDED`; others are skipped.
-        nonce: Separates the fields.
-        user_uid: The user's uid, to tell whose cancellation it was.
-    """
-    # sacct prints the oldest first.
-    return [_ended_job(fields, user_uid) for fields in reversed(list(_ended(text, nonce)))]
 
 
 def _ended(text: str, nonce: str) -> Iterator[list[str]]:

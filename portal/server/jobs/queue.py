@@ -85,7 +85,9 @@ class JobQueue:
             raise queued
         accounting = "" if isinstance(accounted, BaseException) else accounted.stdout
         # Of a large array it takes too long for the loop.
-        jobs = await asyncio.to_thread(parse_lists, queued.stdout, accounting, nonce)
+        jobs = await asyncio.to_thread(
+            parse_lists, queued.stdout, accounting, nonce, user_uid=os.getuid()
+        )
         self._look_for_outputs(jobs)
         return jobs
 

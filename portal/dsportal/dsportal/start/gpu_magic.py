@@ -153,21 +153,13 @@ class GpuMagic:
         Args:
             answer: Not its last one.
         """
-        kernel = self.kernel
         if "save" in answer:
             self.ask(reply=self.save(answer["save"]))
         elif "restore" in answer:
             self.restore(answer["restore"], None)
             self.ask(reply=json.loads(self.report))
         elif "publish" in answer:
-            kind, content = answer["publish"]
-            kernel.session.send(
-                kernel.iopub_socket,
-                kind,
-                content,
-                parent=kernel.get_parent(),
-                ident=kind.encode(),
-            )
+            self.publish(*answer["publish"])
         else:
             self.say(answer["text"])
 
@@ -256,13 +248,22 @@ class GpuMagic:
         Args:
             content: What is asked.
         """
+        self.publish(MESSAGE, content)
+
+    def publish(self, kind, content):
+        """Send a message to all who listen, as one of the running cell.
+
+        Args:
+            kind: Of the message.
+            content: Of the message.
+        """
         kernel = self.kernel
         kernel.session.send(
             kernel.iopub_socket,
-            MESSAGE,
+            kind,
             content,
             parent=kernel.get_parent(),
-            ident=MESSAGE.encode(),
+            ident=kind.encode(),
         )
 
 

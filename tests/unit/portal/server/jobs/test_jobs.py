@@ -12,7 +12,6 @@ from portal.server.jobs.job import Action, parse_action
 from portal.server.jobs.jobs import (
     N_ENDED,
     is_job_id,
-    parse_accounting,
     parse_gpus,
     parse_lists,
     parse_queue,
@@ -52,7 +51,7 @@ def test_gpus_are_those_of_all_nodes_together() -> None:
 
 def test_times_of_the_queue_and_of_accounting_are_alike() -> None:
     session, job = parse_queue(QUEUE, "m")
-    failed, cancelled = parse_accounting(ACCOUNTING, "|")
+    failed, cancelled = parse_lists("", ACCOUNTING, "|")
 
     assert (session.elapsed, session.limit) == ("1 h 2 min", "8 h")
     assert (job.elapsed, job.limit) == ("", "10 min")
@@ -104,7 +103,7 @@ def test_a_limit_is_said_in_words_with_the_next_step() -> None:
 
 
 def test_accounting_adds_what_has_ended() -> None:
-    failed, cancelled = parse_accounting(ACCOUNTING, "|", user_uid=1001)
+    failed, cancelled = parse_lists("", ACCOUNTING, "|", user_uid=1001)
 
     assert (failed.id, failed.name) == ("6", "second|x")
     assert failed.reason.startswith("The job ended with an error (exit code 7).")

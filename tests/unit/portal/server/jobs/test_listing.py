@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from portal.server.jobs.job import SlurmJob
-from portal.server.jobs.jobs import parse_accounting, parse_queue
+from portal.server.jobs.jobs import parse_lists, parse_queue
 from portal.server.jobs.listing import join_rows
 from portal.server.jobs.run_folder import RunRecord
 from portal.server.jobs.run_view import RunView
@@ -17,7 +17,7 @@ ACCOUNTING = "6|COMPLETED|gpu|1:00|10:00|1|8||2026-11-23T05:00:00|0:0|node01|end
 
 
 def jobs() -> list[SlurmJob]:
-    return parse_queue(QUEUE, "m") + parse_accounting(ACCOUNTING, "|")
+    return parse_queue(QUEUE, "m") + parse_lists("", ACCOUNTING, "|")
 
 
 def run(name: str, started_s: float, job_id: str = "", state: str = "done") -> RunView:

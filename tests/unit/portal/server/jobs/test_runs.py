@@ -12,7 +12,7 @@ from dsportal.task.folder import RunFolder
 from dsportal.task.plan import End, Plan
 from portal.server.jobs.errors import NoSuchRunError, RunError
 from portal.server.jobs.job import SlurmJob
-from portal.server.jobs.jobs import parse_accounting, parse_queue
+from portal.server.jobs.jobs import parse_lists, parse_queue
 from portal.server.jobs.queue import JobQueue
 from portal.server.jobs.run_folder import RunRecord
 from portal.server.jobs.run_view import STARTS_WITHIN_S, Listing, RunView, view_run
@@ -86,7 +86,7 @@ def test_a_job_says_where_it_runs_and_why_it_waits() -> None:
 
 def test_a_run_whose_job_slurm_ended_says_why() -> None:
     line = f"12|OUT_OF_MEMORY|gpu|0:05|5:00|2|8||2026-11-23T06:00:00|0:125|node01|{OLDER}"
-    (job,) = parse_accounting(line, "|")
+    (job,) = parse_lists("", line, "|")
     view = view_of(job)
     assert (view.state, view.words) == ("lost", job.reason)
 
