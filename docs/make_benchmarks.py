@@ -31,7 +31,7 @@ Each benchmark compares the portal with an alternative in one run on one machine
 ratios, not the seconds. GPUs are simulated unless the machine line says otherwise. A figure that
 does not reach its aim says "missed".
 
-* This page: form, logins, spawner, sessions, TensorBoard
+* This page: form, logins, spawner, sessions, jobs, TensorBoard
 * [Benchmarks of training](benchmarks-training.md): runs, templates, shards, inference
 * [Faults and mutation](benchmarks-faults.md): losses in faults, and mistakes that tests notice
 * [History of the benchmarks](benchmarks-history.md): earlier figures
@@ -39,7 +39,10 @@ does not reach its aim says "missed".
 _BACK = "[Benchmarks of portal and sessions](benchmarks.md) explains these figures.\n"
 # The first lines of each page, and its benchmarks.
 _PAGES = {
-    "benchmarks": (_TOP, ("pages", "rush", "lesson", "spawner", "session", "lend", "tensorboard")),
+    "benchmarks": (
+        _TOP,
+        ("pages", "rush", "lesson", "spawner", "session", "lend", "jobs", "tensorboard"),
+    ),
     "benchmarks-training": (
         f"# Benchmarks of training\n\n{_BACK}",
         ("training", "speedup", "templates", "storage", "inference", "gpu"),

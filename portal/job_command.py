@@ -208,6 +208,7 @@ def _submit(arguments: argparse.Namespace, request: JobRequest, rule: Rule) -> i
             shape=request.shape,
             session=place,
             walltime_s=request.walltime_s,
+            command=str(_commands() / "dsportal"),
         )
     except LaunchError as error:
         raise JobError(str(error)) from error

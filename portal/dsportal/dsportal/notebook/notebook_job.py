@@ -33,8 +33,12 @@ def run_notebook(
     shape: Layout,
     session: SessionAllocation,
     walltime_s: int,
+    command: str = "",
 ) -> Run:
-    """Queue a job that runs a notebook; `args` and `kwargs` are what `run` was given besides."""
+    """Queue a job that runs a notebook; `args` and `kwargs` are what `run` was given besides.
+
+    The `command` is the path of dsportal on nodes; without it that of the session.
+    """
     unknown = [*map(repr, args), *(name for name in kwargs if name != "parameters")]
     if unknown:
         raise LaunchError(
@@ -42,10 +46,10 @@ def run_notebook(
         )
     path = find_notebook(notebook)
     parameters = check_parameters(kwargs.get("parameters") or {})
-    command = [find_command(os.environ), "job", "run"]
+    words = [command or find_command(os.environ), "job", "run"]
     folder = create_folder(path.stem, datetime.now())
     write_notebook_plan(folder, path, parameters, shape, simulated_gpus=session.simulated_gpus)
-    started = submit_run(folder, shape, session, walltime_s, [*command, str(folder.path)])
+    started = submit_run(folder, shape, session, walltime_s, [*words, str(folder.path)])
     nodes = "1 node" if shape.n_nodes == 1 else f"{shape.n_nodes} nodes"
     gpus = "1 GPU" if shape.n_ranks == 1 else f"{shape.n_ranks} GPUs"
     show(
