@@ -5,8 +5,6 @@ Run it from the root of the repository after a change of imports:
     python docs/make_architecture.py
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

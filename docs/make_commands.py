@@ -5,8 +5,6 @@ All is in the command's own words.
 python docs/make_commands.py
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Iterator

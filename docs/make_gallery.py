@@ -10,8 +10,6 @@ not run keep what is known of them. Pictures go to docs/images/templates, the ve
 launcher shows to notebook_templates/tested.json, and the pages of benchmarks are written anew.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -5,8 +5,6 @@ Run it from the root of the repository after a change of a lock:
     python docs/make_kernel_packages.py
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -6,8 +6,6 @@ Run it from the root of the repository after a lock got another package, with en
     python docs/make_licences.py
 """
 
-from __future__ import annotations
-
 import importlib.metadata
 import json
 import sys

@@ -7,8 +7,6 @@ Run it from the root of the repository with the tests' own Python, after:
     /opt/data-scientist-portal/environments/test/bin/python docs/make_pictures.py
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from PIL import Image

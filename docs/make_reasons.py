@@ -5,8 +5,6 @@ Run it from the root of the repository after a change of words:
     python docs/make_reasons.py
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable
 from pathlib import Path

@@ -3,8 +3,6 @@
 python docs/make_rest.py
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The command `dsportal activate`, by which `source dsportal-activate KERNEL` changes a shell."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import shlex

@@ -1,7 +1,5 @@
 """The command `dsportal`: checks and explains settings, environments, packages and the site."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable, Sequence

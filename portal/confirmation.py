@@ -1,7 +1,5 @@
 """The question that a command asks before it changes something: --yes and --dry-run."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from typing import Any, TypeAlias

@@ -1,7 +1,5 @@
 """Removes headers that tell strangers which program answers, and its version."""
 
-from __future__ import annotations
-
 from tornado.httputil import HTTPHeaders, HTTPServerRequest
 from tornado.web import OutputTransform
 

@@ -1,7 +1,5 @@
 """The commands of `dsportal` for the session that they run in, and for its user's jobs."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import http.client

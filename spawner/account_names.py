@@ -1,7 +1,5 @@
 """Which names of UNIX accounts and groups the portal can serve: the one definition of a name."""
 
-from __future__ import annotations
-
 import unicodedata
 
 # A column of JupyterHub's database.

@@ -1,7 +1,5 @@
 """A keyed async cache: concurrent callers share one request; values expire."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Awaitable, Callable

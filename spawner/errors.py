@@ -16,8 +16,6 @@ The status is that of the page or the REST response. PortalError and OptionsErro
 JobEndedError is in `spawner.session.session_end`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from dsportal.slurm.errors import PortalError

@@ -1,7 +1,5 @@
 """The HTTP server of hub and sessions, which accepts no request that is hidden in another one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

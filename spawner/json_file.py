@@ -1,7 +1,5 @@
 """Small state of the hub in a JSON file: read once, written outside the event loop."""
 
-from __future__ import annotations
-
 import json
 import logging
 from concurrent.futures import ThreadPoolExecutor

@@ -4,8 +4,6 @@ prometheus_client is used directly: JupyterHub, which every spawner needs, depen
 serves its default registry as /hub/metrics.
 """
 
-from __future__ import annotations
-
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping

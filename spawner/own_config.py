@@ -4,8 +4,6 @@ Whatever a file holds that a user has forgotten, the session starts: settings th
 can decide are dropped from it, and a server that fails to load begins again without it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, MutableMapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Puts a function around one of another project's, once."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Whether root, or one user, alone can change a program or a folder."""
 
-from __future__ import annotations
-
 import stat
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Hub and session may be of different releases: a queued job starts with the code 
 use by then. So an unknown key is ignored, and what is missing has its default.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import fields

@@ -1,7 +1,5 @@
 """Size and use of a folder, as stat(1) and a site's quota program print them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

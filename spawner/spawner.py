@@ -1,7 +1,5 @@
 """The spawner: JupyterHub's interface to a session that is a Slurm job."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """The rules by which sudo lets the hub act as its users: two programs, without any argument."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

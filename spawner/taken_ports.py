@@ -1,7 +1,5 @@
 """Who holds the ports for sessions: written to the log by the node, read there by the hub."""
 
-from __future__ import annotations
-
 import pwd
 import re
 from collections import Counter

@@ -5,8 +5,6 @@ what may wait asks first, between two turns of the loop. Reading never waits, by
 write-ahead log.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

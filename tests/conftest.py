@@ -1,7 +1,5 @@
 """After a failed test on the cluster: what the parts of the portal said. And another order."""
 
-from __future__ import annotations
-
 import random
 from collections import defaultdict
 from collections.abc import Generator, Iterator

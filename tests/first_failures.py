@@ -1,7 +1,5 @@
 """A plugin beside pytest-rerunfailures: the report of the second try says why the first failed."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 
 import pytest

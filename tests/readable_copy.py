@@ -1,7 +1,5 @@
 """A copy of the checkout for tests that run as other users, who may not enter root's home."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """What a suite's report of pytest says, whether its skips are allowed, and how it counts."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

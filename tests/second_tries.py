@@ -1,7 +1,5 @@
 """A test that fails is tried once more. If it passes then, that is recorded: once, not twice."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime

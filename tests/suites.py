@@ -1,7 +1,5 @@
 """The parts of the test command: what each runs and what it needs."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import time

@@ -1,7 +1,5 @@
 """Runs system programs: argv lists, clean environment, timeouts, readable errors."""
 
-from __future__ import annotations
-
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence

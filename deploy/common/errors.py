@@ -1,7 +1,5 @@
 """Errors of setting the portal up, and how the user is told."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 from collections.abc import Iterator, Sequence

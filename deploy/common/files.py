@@ -4,8 +4,6 @@ Some lie in folders that belong to an unprivileged account, which can put a link
 Root never follows such a link: owner and mode are set on the opened file, not on a path.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import fcntl

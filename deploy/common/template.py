@@ -1,7 +1,5 @@
 """Plain files with names between "@", such as @LOG_DIR@, in place of what only the code knows."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

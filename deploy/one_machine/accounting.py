@@ -1,7 +1,5 @@
 """Slurm's accounting: the cluster, its account and the users who may submit jobs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from deploy.common.command import run

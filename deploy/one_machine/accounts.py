@@ -1,7 +1,5 @@
 """The account of hub and proxy, and the programs that sudo lets it run as others."""
 
-from __future__ import annotations
-
 import contextlib
 import pwd
 from pathlib import Path

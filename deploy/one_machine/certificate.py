@@ -4,8 +4,6 @@ openssl follows links, and the folder for the results belongs to the LDAP server
 root lets openssl write into a private folder and moves the results from there.
 """
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The command lines of deploy/up and deploy/down."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

@@ -1,7 +1,5 @@
 """Nodes and GPUs of the cluster on this machine, real or simulated."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import os

@@ -1,7 +1,5 @@
 """slapd with the demo users: passwords only over StartTLS, changes only by local root."""
 
-from __future__ import annotations
-
 import secrets
 from pathlib import Path
 from urllib.parse import quote

@@ -1,7 +1,5 @@
 """Builds the environments of hub and sessions in the background of the other steps."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

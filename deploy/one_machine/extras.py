@@ -1,7 +1,5 @@
 """What deploy/up adds to the portal, so that the demo has what many sites have."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The nodes' way to the internet: through this machine, under its address."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -1,7 +1,5 @@
 """The GPUs of this machine: NVIDIA's if it has any, else simulated ones."""
 
-from __future__ import annotations
-
 import re
 import xml.etree.ElementTree as ElementTree
 from collections import Counter

@@ -1,7 +1,5 @@
 """Paths of the one-machine portal, and the plain files in which they stand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from deploy.common.template import fill

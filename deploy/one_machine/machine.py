@@ -1,7 +1,5 @@
 """The steps that set this machine up, in order."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from deploy.common.files import ensure_folder

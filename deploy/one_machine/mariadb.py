@@ -3,8 +3,6 @@
 The server runs as `slurm` and lets in only that account, known by the kernel over the socket.
 """
 
-from __future__ import annotations
-
 from deploy.common.command import run, succeeds
 from deploy.common.files import ensure_folder
 from deploy.one_machine.layout import MARIADB_DIR

@@ -1,7 +1,5 @@
 """munged, which authenticates Slurm's commands; with its own key and socket."""
 
-from __future__ import annotations
-
 import secrets
 
 from deploy.common.command import succeeds

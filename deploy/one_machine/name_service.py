@@ -4,8 +4,6 @@ nslcd reads a fixed file. It runs in a mount namespace that has our file there, 
 machine's own /etc/nslcd.conf stays as it is.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import signal

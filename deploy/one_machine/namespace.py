@@ -7,8 +7,6 @@ node: it makes the node's own /proc, /tmp, /run and /dev, starts the program and
 processes. When process 1 ends the kernel kills everything on the node, as in a power failure.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import signal

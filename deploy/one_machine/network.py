@@ -1,7 +1,5 @@
 """The cluster's network: a bridge on this machine, a network namespace for each node."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass

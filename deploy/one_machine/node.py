@@ -1,7 +1,5 @@
 """The compute nodes: each with its own name, address, processes, devices and folders."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from dataclasses import replace

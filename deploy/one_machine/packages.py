@@ -1,7 +1,5 @@
 """Debian packages, installed without starting or enabling their daemons."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The portal itself: its settings, the proxy that users reach, and the hub."""
 
-from __future__ import annotations
-
 import json
 import secrets
 import urllib.error

@@ -1,7 +1,5 @@
 """Stops what was started, and removes what was installed, except packages."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """The name servers that the nodes ask: those of this machine that can be asked from a node."""
 
-from __future__ import annotations
-
 import ipaddress
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Runs the steps of deploy/up and deploy/down in order, and prints how each went."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

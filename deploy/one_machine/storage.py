@@ -1,7 +1,5 @@
 """The folder that stands in for the site's shared storage."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 

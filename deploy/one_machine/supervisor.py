@@ -4,8 +4,6 @@ Supervisor knows neither when a daemon answers nor which need one another: the s
 start each once those before it answer. A daemon that died stays down until deploy/up runs again.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import http.client

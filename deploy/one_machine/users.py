@@ -1,7 +1,5 @@
 """The demo users: who they are, their password and their home folders."""
 
-from __future__ import annotations
-
 import os
 import re
 import secrets

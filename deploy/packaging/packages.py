@@ -5,8 +5,6 @@
 system.
 """
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Checksums of the files of a release, signed with a key of whoever releases it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from dataclasses import dataclass

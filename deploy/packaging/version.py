@@ -1,7 +1,5 @@
 """One release: its version and day, and what these change in the texts of the checkout."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from datetime import date

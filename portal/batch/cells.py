@@ -1,7 +1,5 @@
 """How far a notebook is: its cells as steps of the run, in the log and in the run's folder."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO

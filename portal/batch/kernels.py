@@ -1,7 +1,5 @@
 """The kernels of a session by their names, for a job: folders that Jupyter's programs search."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

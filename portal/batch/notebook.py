@@ -1,7 +1,5 @@
 """Runs the notebook of a run to its end, on the first node of the run's job."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

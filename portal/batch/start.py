@@ -1,7 +1,5 @@
 """Starts a notebook in the job that a job file asked for, or that `run` has queued."""
 
-from __future__ import annotations
-
 import os
 from datetime import datetime
 from pathlib import Path

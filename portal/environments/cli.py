@@ -1,7 +1,5 @@
 """The commands `dsportal environments add`, `list`, `check` and `remove`."""
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import signal

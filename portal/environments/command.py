@@ -1,7 +1,5 @@
 """Builds the commands that start and probe the kernel of an environment; runs nothing."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Mapping, Sequence

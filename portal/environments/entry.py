@@ -1,7 +1,5 @@
 """One entry of environments.toml as a typed value."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Errors of the registry of environments."""
 
-from __future__ import annotations
-
 from dsportal.slurm.errors import PortalError
 
 

@@ -1,7 +1,5 @@
 """Makes an image file from a container of a registry, such as NVIDIA's."""
 
-from __future__ import annotations
-
 import os
 import re
 import stat

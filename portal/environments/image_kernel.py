@@ -1,7 +1,5 @@
 """What a kernel needs and an image lacks: wheels that fit it, in a folder beside the image."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """A locked environment: made and filled by uv, from versions and hashes that it keeps."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import tempfile

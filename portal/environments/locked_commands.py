@@ -1,7 +1,5 @@
 """The commands `dsportal environments new`, `update` and `export`."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import shutil

@@ -1,7 +1,5 @@
 """The user's own environments: where they are, what space they use, what was made for them."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from pathlib import Path

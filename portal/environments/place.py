@@ -1,7 +1,5 @@
 """What kind of environment a path is, for `dsportal environments add PATH`."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Tests whether an environment works on this node, and if not, why."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The record in a locked environment: what it was made on top of, and who shares it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Deletes the files of an environment that is removed, so that none stay without an entry."""
 
-from __future__ import annotations
-
 import contextlib
 import secrets
 import shutil

@@ -1,7 +1,5 @@
 """The commands `dsportal environments share` and `unshare`."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import signal

@@ -1,7 +1,5 @@
 """Opens an environment to the group of a project."""
 
-from __future__ import annotations
-
 import grp
 import os
 import secrets

@@ -1,7 +1,5 @@
 """What a shipped kernel's environment holds, in the form that uv needs to build on it."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Runs uv, with the package indexes that pip is set up for."""
 
-from __future__ import annotations
-
 import ast
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Checks the host against portal.toml: missing files, nobody allowed to log in."""
 
-from __future__ import annotations
-
 import ssl
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Adds the portal's spawner with its form and pages to a JupyterHub that a site already has."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

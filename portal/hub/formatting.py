@@ -1,7 +1,5 @@
 """Formats amounts for pages: GPUs, cores, memory, moments; durations are in dsportal.amounts."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from dsportal.amounts import MIB_PER_GIB, count

@@ -1,7 +1,5 @@
 """What the hub tells each session: settings for the portal's programs, variables for users'."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What sessions need of the head node, looked at when a hub of a site's own starts."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil

@@ -1,7 +1,5 @@
 """Keeps a second hub from the state of one that runs."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os

@@ -1,7 +1,5 @@
 """The commands `dsportal packages list`, `pip`, `reset`, `reinstall`, `off` and `on`."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import shutil

@@ -1,7 +1,5 @@
 """The user's R packages, which R keeps in a folder for each of its versions."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path

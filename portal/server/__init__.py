@@ -1,7 +1,5 @@
 """Notebook server side: TensorBoards, templates and the session on the compute node."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

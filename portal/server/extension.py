@@ -1,7 +1,5 @@
 """The Jupyter Server extension: a session's features, between its start and its end."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

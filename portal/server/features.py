@@ -1,7 +1,5 @@
 """The features of a session."""
 
-from __future__ import annotations
-
 import importlib
 import logging
 import threading

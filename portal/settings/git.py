@@ -1,7 +1,5 @@
 """The table [git] of portal.toml."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from portal.settings.validators import HOST, each_like

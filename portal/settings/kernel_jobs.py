@@ -1,7 +1,5 @@
 """The table [kernel_jobs] of portal.toml."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from dsportal.amounts import SECONDS_PER_HOUR

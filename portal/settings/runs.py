@@ -1,7 +1,5 @@
 """The table [runs] of portal.toml."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from dsportal.amounts import MIB_PER_GIB

@@ -1,7 +1,5 @@
 """The table [s3] of portal.toml: the site's S3 store."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from portal.settings.validators import check_folder, each_like, like, url

@@ -1,7 +1,5 @@
 """What the portal's own programs in a session read: whole tables of portal.toml."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, fields

@@ -1,7 +1,5 @@
 """The tables [tools.NAME] of portal.toml: web tools of the site."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from portal.settings.validators import check_tool_command

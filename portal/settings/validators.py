@@ -1,7 +1,5 @@
 """Checks of single settings beyond their type: each returns why a value is wrong, or ""."""
 
-from __future__ import annotations
-
 import ipaddress
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The account that runs a site's commands: root becomes the hub's account, to see what it sees."""
 
-from __future__ import annotations
-
 import os
 import pwd
 from pathlib import Path

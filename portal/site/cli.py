@@ -1,7 +1,5 @@
 """The commands of `dsportal` for the administrators of a site."""
 
-from __future__ import annotations
-
 import argparse
 import math
 from collections.abc import Callable

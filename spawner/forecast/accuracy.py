@@ -1,7 +1,5 @@
 """How good Slurm's forecasts were: actual starts against forecast ones, kept in a file."""
 
-from __future__ import annotations
-
 import logging
 import statistics
 from collections import OrderedDict, deque

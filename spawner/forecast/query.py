@@ -1,7 +1,5 @@
 """What a forecast asks of Slurm: the plan of a session, with a script that does nothing."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from spawner.options.offer import Offer

@@ -7,8 +7,6 @@ pipe to itself and all its children. So nobody else writes the log, and nothing 
 older half is dropped. It ends with the last process that prints. Needs only the standard library.
 """
 
-from __future__ import annotations
-
 import atexit
 import fcntl
 import logging

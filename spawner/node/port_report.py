@@ -1,7 +1,5 @@
 """Reports a server's port to the hub, with retries while the hub does not answer."""
 
-from __future__ import annotations
-
 import json
 import logging
 import random

@@ -1,7 +1,5 @@
 """Loads the notebook server of a session, whatever its user's own files hold."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

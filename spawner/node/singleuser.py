@@ -4,8 +4,6 @@ Runs in the server environment as the batch script's own process, so that a sign
 a signal to the server.
 """
 
-from __future__ import annotations
-
 import errno
 import logging
 import os

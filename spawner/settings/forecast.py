@@ -1,7 +1,5 @@
 """The table [forecast] of portal.toml."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from spawner.settings.schema import setting

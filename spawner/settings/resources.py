@@ -1,7 +1,5 @@
 """The table [resources] of portal.toml."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from dsportal.amounts import MIB_PER_GIB, SECONDS_PER_HOUR

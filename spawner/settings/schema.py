@@ -4,8 +4,6 @@ That line is the key of portal.toml, the trait of the spawner, what a session is
 the reference.
 """
 
-from __future__ import annotations
-
 import difflib
 import functools
 import math

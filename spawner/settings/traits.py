@@ -1,7 +1,5 @@
 """Traits from tables of settings, and tables from the values of traits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import Field, fields
 from typing import Any, TypeVar

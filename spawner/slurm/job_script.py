@@ -1,7 +1,5 @@
 """Builds a session's job: the options of sbatch and the batch script. Nothing runs here."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Sequence

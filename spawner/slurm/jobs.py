@@ -1,7 +1,5 @@
 """Jobs of Slurm as typed values."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from signal import SIGKILL

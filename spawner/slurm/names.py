@@ -1,7 +1,5 @@
 """Names of Slurm: partitions, accounts, QOS, reservations, types of GPUs."""
 
-from __future__ import annotations
-
 _LONGEST = 255
 
 

@@ -1,7 +1,5 @@
 """One node of the cluster: its state, and its GPUs, cores and memory, total and used."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal

@@ -1,7 +1,5 @@
 """What sacct prints: how jobs ended, and the GPUs that they held, from when to when."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

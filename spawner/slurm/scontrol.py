@@ -1,7 +1,5 @@
 """What scontrol prints about a job, and about reservations."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

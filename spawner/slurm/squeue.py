@@ -1,7 +1,5 @@
 """What squeue prints: the fields of each question, and their parsers, side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

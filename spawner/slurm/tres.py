@@ -1,7 +1,5 @@
 """GPUs in Slurm's lists of trackable resources (TRES), such as "cpu=8,mem=48G,gres/gpu=2"."""
 
-from __future__ import annotations
-
 _GPU = "gres/gpu"
 
 

@@ -1,7 +1,5 @@
 """axe-core on the page that a browser shows: what would keep people out, in words."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from playwright.sync_api import Page

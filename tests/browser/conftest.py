@@ -1,7 +1,5 @@
 """A headless Chromium on the running portal; every picture goes to tests/output/browser."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The session's clock, meter and end, as its user sees them; in the order of these tests."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

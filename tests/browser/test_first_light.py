@@ -1,7 +1,5 @@
 """The whole way of a new user, in a browser, in the order of these tests."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The form on the real cluster: what it says when GPUs are taken, links, and what it remembers."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Iterator

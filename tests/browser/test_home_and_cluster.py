@@ -1,7 +1,5 @@
 """Home page and cluster page on the real cluster, in the order of these tests."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """GPUs of a kernel through the button of its notebook, on the real cluster."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

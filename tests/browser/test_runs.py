@@ -1,7 +1,5 @@
 """A training in a session, as the list of jobs and runs shows and stops it."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The tools of a session in a browser, in JupyterLab and in Notebook, on the real cluster."""
 
-from __future__ import annotations
-
 import pwd
 import re
 import subprocess

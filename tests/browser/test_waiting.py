@@ -1,7 +1,5 @@
 """A session that has to wait, on a full cluster: what its page says, and how it starts or fails."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """An account without rights, as which what is installed is tried."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path

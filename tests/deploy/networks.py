@@ -3,8 +3,6 @@
 Run as a program in namespaces of its own; prints what it found as JSON.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The nodes' way to the internet: what it opens, what stays closed, and that nothing is left."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

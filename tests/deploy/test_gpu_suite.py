@@ -1,7 +1,5 @@
 """The suite for GPUs runs on a CPU to its end, so that it is ready where there is a GPU."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

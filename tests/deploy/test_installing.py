@@ -1,7 +1,5 @@
 """What uv does with a lock and with the site's own packages, on wheels that the test makes."""
 
-from __future__ import annotations
-
 import hashlib
 import sys
 import zipfile

@@ -1,7 +1,5 @@
 """The cluster on this machine: nodes are hosts of their own, accounts and secrets are guarded."""
 
-from __future__ import annotations
-
 import grp
 import os
 import pwd

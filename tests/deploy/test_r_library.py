@@ -1,7 +1,5 @@
 """The user's R packages, found and installed again by the real R."""
 
-from __future__ import annotations
-
 import io
 import tarfile
 from pathlib import Path

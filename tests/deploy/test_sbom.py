@@ -1,7 +1,5 @@
 """The list of what an environment is made of has each package of its lock, with hashes."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

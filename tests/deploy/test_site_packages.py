@@ -1,7 +1,5 @@
 """The site's own packages: in each version of the portal, and as extensions of JupyterLab."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A private hub with a private LDAP server, for tests of login and pages without a cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A JupyterHub of our own on free ports, with the portal's settings, for tests of the pages."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """An OpenID provider of our own: it says who somebody is to whoever asks as the standard has it."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import hashlib

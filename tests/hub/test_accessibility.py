@@ -1,7 +1,5 @@
 """axe-core on every page of the hub, in light and dark."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

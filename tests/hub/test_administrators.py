@@ -1,7 +1,5 @@
 """What administrators of both kinds can do to others, and what the hub's log says of it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

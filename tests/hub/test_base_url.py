@@ -1,7 +1,5 @@
 """The portal at /jupyter/ of a site that has other pages, behind the example of nginx."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from urllib.parse import urljoin, urlsplit

@@ -1,7 +1,5 @@
 """A session of a portal at /jupyter/ with further storage: its own hub on the real cluster."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from urllib.parse import urlsplit

@@ -1,7 +1,5 @@
 """Long requests: the hub refuses them while they are sent, and keeps nothing of them."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """A class: the link that leaves nothing to choose, and the page of its teachers."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """What users read on error pages and in REST errors: the portal's sentences, not JupyterHub's."""
 
-from __future__ import annotations
-
 import pytest
 import requests
 

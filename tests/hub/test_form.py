@@ -1,7 +1,5 @@
 """The form of a running hub, with a cluster that tests set by hand."""
 
-from __future__ import annotations
-
 import time
 
 import requests

@@ -1,7 +1,5 @@
 """The portal behind the TLS front end of the example, a real nginx, and without one."""
 
-from __future__ import annotations
-
 import os
 import re
 import socket

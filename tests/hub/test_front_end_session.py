@@ -1,7 +1,5 @@
 """A session of the real portal behind the TLS front end of the example: ssh and a large upload."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import random

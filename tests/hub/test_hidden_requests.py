@@ -1,7 +1,5 @@
 """A request hidden in the body of another: the proxy must not hand it the next user's cookies."""
 
-from __future__ import annotations
-
 import socket
 from urllib.parse import urlsplit
 

@@ -1,7 +1,5 @@
 """What becomes of a kernel with GPUs of its own while parts of a real cluster fail."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import subprocess

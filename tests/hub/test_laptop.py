@@ -1,7 +1,5 @@
 """The verbs of the portal's program for laptops, as the hub serves it, on the real portal."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Logging in against real LDAP servers: right, wrong, untrusted, silent and gone."""
 
-from __future__ import annotations
-
 import asyncio
 import grp
 import os

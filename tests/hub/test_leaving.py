@@ -1,7 +1,5 @@
 """Somebody leaves: real LDAP, then the cookie, the token and the sessions that are still there."""
 
-from __future__ import annotations
-
 import grp
 import os
 import pwd

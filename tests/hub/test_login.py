@@ -1,7 +1,5 @@
 """Logging in with the cluster's accounts, and what goes wrong there."""
 
-from __future__ import annotations
-
 import http.client
 from urllib.parse import urlsplit
 

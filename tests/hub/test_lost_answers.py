@@ -1,7 +1,5 @@
 """An answer through the portal's proxy whose server is gone before its end."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """A proxy that has lost the routes of sessions, or does not take them from the hub."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.hub.private_hub import Browser, PrivateHub

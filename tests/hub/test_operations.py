@@ -1,7 +1,5 @@
 """What an administrator does with a running portal: status, drain, stop, health, backup."""
 
-from __future__ import annotations
-
 import grp
 import json
 import pwd

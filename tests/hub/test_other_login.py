@@ -1,7 +1,5 @@
 """Logging in through PAM and through an OpenID provider, each by one setting."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import subprocess

@@ -1,7 +1,5 @@
 """Home page, cluster page and announcements of a real hub, without JavaScript."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterator

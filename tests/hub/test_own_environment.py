@@ -1,7 +1,5 @@
 """`dsportal` in an environment that its user made, which has nothing of the portal."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import secrets

@@ -1,7 +1,5 @@
 """The pages of a running hub, as a browser without JavaScript gets them."""
 
-from __future__ import annotations
-
 import html
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The pages in Chromium: on a phone, with the keyboard alone, in the dark, and during a start."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What a user sees while LDAP or Slurm is away: a sentence, in time, and nothing else stops."""
 
-from __future__ import annotations
-
 import threading
 import time
 

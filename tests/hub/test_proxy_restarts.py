@@ -1,7 +1,5 @@
 """The portal's proxy ends and comes back while somebody saves, or uploads a large file."""
 
-from __future__ import annotations
-
 import hashlib
 import random
 import shutil

@@ -1,7 +1,5 @@
 """The portal's own proxy, as its command starts it, and the hub's client of it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What the hub says of itself to everybody, and its answers to what nobody sends by accident."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import re

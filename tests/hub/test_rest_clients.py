@@ -1,7 +1,5 @@
 """Programs of others, and the guide's own examples, against a session of the real portal."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """A second hub on the state of one that runs."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What a session of the real portal answers to somebody who wants more of it than its user."""
 
-from __future__ import annotations
-
 import json
 import os
 import pwd

@@ -1,7 +1,5 @@
 """What a script (or an attacker) sees of the portal through REST, on the real cluster."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """A session that its owner shares, as a colleague uses it: a hub of its own on the real cluster."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Sessions shared with colleagues on the home page of a real hub, without JavaScript."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

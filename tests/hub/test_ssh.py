@@ -1,7 +1,5 @@
 """OpenSSH's own programs on a laptop, through the real proxy, into a session of the real portal."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

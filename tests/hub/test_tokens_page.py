@@ -1,7 +1,5 @@
 """The page of tokens in Chromium, and what a token that it makes may do."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

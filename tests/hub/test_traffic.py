@@ -1,7 +1,5 @@
 """One user who hammers the hub, and what others and the site's own programs notice of it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

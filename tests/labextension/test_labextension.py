@@ -1,7 +1,5 @@
 """The labextension: formatted, linted, tested, and built from its sources as it is committed."""
 
-from __future__ import annotations
-
 import filecmp
 import shutil
 import subprocess

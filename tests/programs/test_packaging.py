@@ -1,7 +1,5 @@
 """The wheels that sites and users install: what they declare and what is in them."""
 
-from __future__ import annotations
-
 import email
 import importlib
 import os

@@ -1,7 +1,5 @@
 """Routes of hub and session as the described API writes them."""
 
-from __future__ import annotations
-
 import re
 
 # Jupyter's, for the rest of a path.

@@ -1,7 +1,5 @@
 """The victim with a running session, and the attacker, who is any other user of the portal."""
 
-from __future__ import annotations
-
 import http.client
 import io
 import json

@@ -3,8 +3,6 @@
 Run by the node's own Python as the neighbour, with what he knows as JSON in its argument.
 """
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

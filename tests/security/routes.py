@@ -1,7 +1,5 @@
 """The routes of hub and session, each with a path that can be asked for."""
 
-from __future__ import annotations
-
 import json
 import os
 import pwd

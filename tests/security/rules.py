@@ -3,8 +3,6 @@
 A route that is not here fails the suite. Whoever adds one decides who may ask it.
 """
 
-from __future__ import annotations
-
 from enum import Enum
 
 from portal.hub.pages.guide import guide_names

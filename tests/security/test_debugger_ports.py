@@ -1,7 +1,5 @@
 """Another user of the node at the ports of a debugger, which runs whatever it is told."""
 
-from __future__ import annotations
-
 import uuid
 from pathlib import Path
 

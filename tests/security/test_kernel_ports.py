@@ -1,7 +1,5 @@
 """Another user of the node at the ports of a kernel that an editor has started."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

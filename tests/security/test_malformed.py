@@ -1,7 +1,5 @@
 """Malformed requests to the portal's own handlers: refused in a sentence, never by a crash."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 from urllib.parse import quote

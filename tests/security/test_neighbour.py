@@ -1,7 +1,5 @@
 """A neighbour: another user's program on the node of a session."""
 
-from __future__ import annotations
-
 import json
 import pwd
 import subprocess

@@ -1,7 +1,5 @@
 """A guest who may only read, in a session on the real cluster: refused everywhere else."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Every route of hub and session: who is refused."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Two users of the S3 store on one node: neither reaches the other's keys, or acts with them."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Somebody without an account, who reaches the portal's proxy and the hub."""
 
-from __future__ import annotations
-
 import socket
 from urllib.parse import urlsplit
 

@@ -1,7 +1,5 @@
 """A notebook of a session that may be shared, in two browsers at once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

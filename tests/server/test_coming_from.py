@@ -1,7 +1,5 @@
 """Each line of the guide for people who come from elsewhere, typed as there."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Links to courses: nothing is fetched before the user has seen and confirmed it."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """JupyterLab's debugger in a notebook, in a headless Chromium: it stops where its user wants."""
 
-from __future__ import annotations
-
 import json
 import os
 import uuid

@@ -1,7 +1,5 @@
 """The end of a notebook server."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.support.notebook_server import NotebookServer

@@ -1,7 +1,5 @@
 """Kernels of environments in a real notebook server: started, and a cell run in each."""
 
-from __future__ import annotations
-
 import json
 import os
 import tempfile

@@ -1,7 +1,5 @@
 """Environments made in a real JupyterLab, and a notebook whose kernel is missing."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

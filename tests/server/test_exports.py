@@ -1,7 +1,5 @@
 """Exports of a notebook, as the menu of JupyterLab offers and asks for them."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

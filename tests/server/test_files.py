@@ -1,7 +1,5 @@
 """Folders and checkpoints, asked for as JupyterLab's file browser and editor do it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A notebook in somebody else's folder: what lies beside it does not run by opening it."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Somebody from Colab with a notebook of theirs, click by click, to its PDF."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """A home or a node's disk that is full: what can be read, and what a failure says."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The Git panel in a real notebook server: its routes, a password, somebody else's folder."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

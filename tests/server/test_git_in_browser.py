@@ -1,7 +1,5 @@
 """The Git panel on the page of JupyterLab."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

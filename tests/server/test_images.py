@@ -1,7 +1,5 @@
 """Kernels in real container images, which the user made; a cell runs in them as the user."""
 
-from __future__ import annotations
-
 import json
 import os
 import pwd

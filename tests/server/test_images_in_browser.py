@@ -1,7 +1,5 @@
 """A container image that becomes a kernel in a real JupyterLab, and goes again."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import re

@@ -1,7 +1,5 @@
 """Slurm jobs from a notebook server, on the real cluster: submitted, followed and cancelled."""
 
-from __future__ import annotations
-
 import json
 import os
 import pwd

@@ -1,7 +1,5 @@
 """Shipped kernels in a real notebook server: without the user's packages, and after a crash."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Cells whose tab is reloaded or closed, and the list of runs, in a headless Chromium."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

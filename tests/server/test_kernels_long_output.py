@@ -1,7 +1,5 @@
 """A cell that prints without end, at a real kernel of a real server."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

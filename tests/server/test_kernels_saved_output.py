@@ -1,7 +1,5 @@
 """What cells show after their page is gone, in the notebooks of a real server that ends."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """JupyterLab's form that runs a notebook as a job, in Chromium."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What opens at the start, as the form's choice names it in the address of JupyterLab."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

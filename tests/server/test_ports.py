@@ -1,7 +1,5 @@
 """Ports of the user's own programs, through a real notebook server: theirs, and nobody else's."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A page of a user's own program in a headless Chromium: it works, and is no page of the portal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Python 2 as a kernel: Debian's Jython, driven by the portal's own kernel for it."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

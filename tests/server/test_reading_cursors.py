@@ -1,7 +1,5 @@
 """Where a cursor is in a notebook, of the positions that Yjs writes; with the sessions' pycrdt."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 

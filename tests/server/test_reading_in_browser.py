@@ -1,7 +1,5 @@
 """The page of those who only read: a notebook as its owner changes it, in another browser."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The S3 drive of a real notebook server, at a server of S3 that checks keys."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import random

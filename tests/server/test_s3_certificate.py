@@ -1,7 +1,5 @@
 """An S3 store with a certificate of the site's own authority: the drive, and boto3 in a cell."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The S3 drive in JupyterLab, click by click in Chromium."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import random

@@ -1,7 +1,5 @@
 """Saves whose requests or answers are lost on the way, in Chromium."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

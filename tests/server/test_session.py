@@ -1,7 +1,5 @@
 """What a real notebook server tells its pages about the session; the hub is a stand-in."""
 
-from __future__ import annotations
-
 import http.server
 import json
 import os

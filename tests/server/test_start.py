@@ -1,7 +1,5 @@
 """What the server loads and runs before it serves."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Files of the shared storage, opened and downloaded through the link in the home."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

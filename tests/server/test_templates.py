@@ -1,7 +1,5 @@
 """The cards of templates, and what they open, on a site with environments of its own."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Iterator

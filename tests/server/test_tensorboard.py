@@ -1,7 +1,5 @@
 """The real TensorBoard in a real notebook server: what it shows, and who cannot see it."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """TensorBoard from the pages of JupyterLab and Notebook, in a headless Chromium."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The command `dsportal` where users type it: a terminal, a cell, and a job."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Uploads that are resumed and folders that are downloaded, at a real notebook server."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

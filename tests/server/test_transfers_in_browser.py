@@ -1,7 +1,5 @@
 """A large upload that loses its connection and its page, and a folder's download, in Chromium."""
 
-from __future__ import annotations
-
 import hashlib
 import random
 import re

@@ -1,7 +1,5 @@
 """A web tool of the site in a real notebook server: shown to its user, and to nobody else."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

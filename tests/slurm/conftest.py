@@ -1,7 +1,5 @@
 """A hub of the tests' own, and a cluster without sessions of the test's user."""
 
-from __future__ import annotations
-
 import subprocess
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Versions of the portal installed beside each other, and a hub of the one in use."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

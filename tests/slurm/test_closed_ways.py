@@ -1,7 +1,5 @@
 """What a site has closed: terminals and downloads in sessions, and the portal to one user."""
 
-from __future__ import annotations
-
 import json
 import pwd
 import shutil

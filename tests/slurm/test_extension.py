@@ -1,7 +1,5 @@
 """Sessions that go on for longer, on the real cluster: who may ask, within what, and why not."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import time

@@ -1,7 +1,5 @@
 """What becomes of sessions while parts of the cluster are away, for each part."""
 
-from __future__ import annotations
-
 import subprocess
 import threading
 import time

@@ -1,7 +1,5 @@
 """The numbers of a limit on GPUs, for a session that waits for it."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """A database that another process holds: the hub answers, and no start is lost."""
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
 import threading

@@ -1,7 +1,5 @@
 """A neighbour on the node who takes the port of a session that has just ended."""
 
-from __future__ import annotations
-
 import json
 import pwd
 import subprocess

@@ -1,7 +1,5 @@
 """The port callback of a session whose server has not reported yet."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

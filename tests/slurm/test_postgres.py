@@ -1,7 +1,5 @@
 """PostgreSQL as the hub's database, with a session that outlives the hub."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """What is found before a job is queued: a full home, and file systems that do not answer."""
 
-from __future__ import annotations
-
 import json
 import pwd
 import subprocess

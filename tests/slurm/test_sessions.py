@@ -1,7 +1,5 @@
 """Sessions on the real cluster: how they start, wait, fail, end and outlive a crash of the hub."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import shutil

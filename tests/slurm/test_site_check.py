@@ -1,7 +1,5 @@
 """`dsportal check` on the real cluster: in order as it is, and with something wrong."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

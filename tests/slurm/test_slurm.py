@@ -1,7 +1,5 @@
 """The contract of `Slurm`, kept by the real one of the one-machine portal."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """A hub whose database has no room left: nobody is lost, and nobody stays pending."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A neighbour who holds every port of a node that sessions may take."""
 
-from __future__ import annotations
-
 import contextlib
 import pwd
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ Both versions have the code of this checkout. tests/lab/packages upgrades from t
 release to those of the next one, with a session of theirs.
 """
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
 import subprocess

@@ -1,7 +1,5 @@
 """A container with nothing but Python, and the wheels of what the one for tests has beside that."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

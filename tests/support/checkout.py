@@ -1,7 +1,5 @@
 """The checkout that is tested, and what a Python needs on PYTHONPATH to import its packages."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]

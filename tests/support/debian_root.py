@@ -1,7 +1,5 @@
 """Roots of other Debians, made once by debootstrap."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """A Python kernel of the portal that another program than the notebook server starts, on ports."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The command `dsportal environments`, and where it makes environments."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from portal.cli import user_main

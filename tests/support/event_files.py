@@ -1,7 +1,5 @@
 """Event files of a training that never ran, written by TensorBoard's own writer."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Wait for something to become true without guessing how long it takes; see that it stays so."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Awaitable, Callable

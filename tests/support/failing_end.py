@@ -1,7 +1,5 @@
 """A server extension that fails when the server ends."""
 
-from __future__ import annotations
-
 from jupyter_server.extension.application import ExtensionApp
 
 

@@ -1,7 +1,5 @@
 """A notebook server with a folder of somebody else's."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

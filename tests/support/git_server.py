@@ -1,7 +1,5 @@
 """A git server on this machine that wants a password, over http or https."""
 
-from __future__ import annotations
-
 import base64
 import os
 import ssl

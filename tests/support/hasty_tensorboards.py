@@ -1,7 +1,5 @@
 """A server extension that lets a TensorBoard idle for a second: less than a site may choose."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from portal.settings.tensorboard import TensorBoardSettings

@@ -1,7 +1,5 @@
 """JupyterHub's own database, in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -3,8 +3,6 @@
 Its sessions are rows of the database: nothing starts, and no proxy runs.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

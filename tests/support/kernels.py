@@ -1,7 +1,5 @@
 """Kernels of a notebook server: which it offers, and a cell run in one."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import uuid

@@ -1,7 +1,5 @@
 """A user's laptop: the portal's program, as its help page offers it, and OpenSSH's own."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -5,8 +5,6 @@ with a line that starts with OUTCOME and holds its name and value as JSON. The s
 the stand-in for srun and over the real Slurm.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import os

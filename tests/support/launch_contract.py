@@ -5,8 +5,6 @@ A suite imports these tests and gives them a `session` fixture: an object with `
 `wait_until_no_rank_runs(timeout_s)`.
 """
 
-from __future__ import annotations
-
 import re
 
 import pytest

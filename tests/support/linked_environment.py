@@ -1,7 +1,5 @@
 """A virtual environment with a few packages of another one, made without an index."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from importlib.metadata import Distribution, distributions

@@ -1,7 +1,5 @@
 """Programs that lie in no package, such as those of docs/."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 from types import ModuleType

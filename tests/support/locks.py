@@ -1,7 +1,5 @@
 """Locks that a test writes itself, in the place of what uv exports from uv.lock."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

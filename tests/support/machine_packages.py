@@ -4,8 +4,6 @@ A developer's machine or a CI runner often has a mirror, or a folder with wheels
 elsewhere, and says so to pip.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from configparser import ConfigParser
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What users may do on this machine."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 

@@ -1,7 +1,5 @@
 """A real notebook server with the portal's extension, as one user has it; no hub and no Slurm."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

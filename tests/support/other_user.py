@@ -1,7 +1,5 @@
 """What another user of the node gets from ports on it."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 

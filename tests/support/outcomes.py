@@ -1,7 +1,5 @@
 """What a program of cases, such as launch_cases.py, prints of each."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from typing import Any

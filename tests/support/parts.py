@@ -1,7 +1,5 @@
 """Stop, start, kill and freeze single parts of the one-machine portal."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil

@@ -1,7 +1,5 @@
 """A portal of a test's own at /jupyter/ on the real cluster; its proxy and hub can be killed."""
 
-from __future__ import annotations
-
 import os
 import re
 import secrets

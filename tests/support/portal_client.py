@@ -1,7 +1,5 @@
 """A client of the running portal for tests: logs in like a browser, then speaks REST."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from dataclasses import dataclass

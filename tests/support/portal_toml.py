@@ -1,7 +1,5 @@
 """Settings of a small site, as fixtures of the tests that read portal.toml."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A hub of a test's own on the real cluster: it can be killed without hurting the portal's."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import shutil

@@ -1,7 +1,5 @@
 """A real container registry of our own, which wants a key as NVIDIA's does."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import socket

@@ -1,7 +1,5 @@
 """Put back what a test changes on this machine; if its run is killed, the next run does it."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """A server of S3 on this machine, moto, which checks keys and signatures."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

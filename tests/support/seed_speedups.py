@@ -6,8 +6,6 @@ Source:
     3.1.4: ResNet50 on 8 V100-SXM2 in 2 nodes and on 32 V100-PCIe in 8 nodes.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

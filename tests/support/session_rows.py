@@ -1,7 +1,5 @@
 """Sessions as administrators' and cluster pages list them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from portal.hub.pages.all_sessions import SessionRow

@@ -1,7 +1,5 @@
 """The server of a session, started as its job starts it, at a hub that is a stand-in."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence

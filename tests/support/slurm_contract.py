@@ -1,7 +1,5 @@
 """What `spawner.client.slurm.Slurm` promises, with each version of Slurm."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Nodes of Slurm, for tests of what is asked of them."""
 
-from __future__ import annotations
-
 from spawner.slurm.gres import GpuCount
 from spawner.slurm.nodes import Node
 

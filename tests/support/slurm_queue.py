@@ -1,7 +1,5 @@
 """Whether a job is still in Slurm's queue."""
 
-from __future__ import annotations
-
 import subprocess
 
 

@@ -1,7 +1,5 @@
 """The modules of the checkout as trees, each read once for all tests that look at them."""
 
-from __future__ import annotations
-
 import ast
 import functools
 from collections.abc import Iterator

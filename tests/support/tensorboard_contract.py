@@ -3,8 +3,6 @@
 A suite imports these tests and gives them a `notebook_server` fixture without open TensorBoards.
 """
 
-from __future__ import annotations
-
 import contextlib
 import stat
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Cases of a program that runs in the environment of TensorFlow, with the code of this checkout."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Mapping, Sequence

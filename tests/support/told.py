@@ -1,7 +1,5 @@
 """What the hub tells a session in tests: tables of portal.toml, in which all that can be off is."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """A kernel whose variables are saved, and another one that restores them, as when it moves."""
 
-from __future__ import annotations
-
 import ast
 import os
 from collections.abc import Iterator, Mapping

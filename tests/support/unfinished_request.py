@@ -1,7 +1,5 @@
 """A server extension whose task still waits when the server ends, as an unfinished request does."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from typing import Any

@@ -1,7 +1,5 @@
 """Other projects' code as it is installed here, read without importing it."""
 
-from __future__ import annotations
-
 import ast
 import sys
 import sysconfig

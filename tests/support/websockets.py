@@ -1,7 +1,5 @@
 """Leave a websocket so that nothing of it is left open."""
 
-from __future__ import annotations
-
 from tornado.websocket import WebSocketClientConnection
 
 

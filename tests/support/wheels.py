@@ -1,7 +1,5 @@
 """Wheels made for a test, so that pip has something to install without an index."""
 
-from __future__ import annotations
-
 import zipfile
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 test_in_sessions.py runs templates in sessions that were started at the hub.
 """
 
-from __future__ import annotations
-
 import os
 import pwd
 import secrets

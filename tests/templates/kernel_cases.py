@@ -3,8 +3,6 @@
 Prints a line for each case, OUTCOME and JSON, as tests/support/launch_cases.py does.
 """
 
-from __future__ import annotations
-
 import json
 import queue
 import sys

@@ -1,7 +1,5 @@
 """Runs template notebooks as their users do, and keeps what they drew, took and handed out."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

@@ -1,7 +1,5 @@
 """A run in a cell of a real kernel: lines as they come, and the interrupt button."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

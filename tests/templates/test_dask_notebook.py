@@ -1,7 +1,5 @@
 """The notebook whose Dask workers are Slurm jobs of its user."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 

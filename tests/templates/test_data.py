@@ -1,7 +1,5 @@
 """The notebooks about data, inference and containers, each run in the kernel that it names."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """From folders of JPEG files to shards and back, in the kernel's own environment."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

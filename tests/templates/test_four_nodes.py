@@ -1,7 +1,5 @@
 """Training on four nodes, which the simulated cluster has as long as these tests run."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

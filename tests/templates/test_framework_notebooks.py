@@ -1,7 +1,5 @@
 """The notebooks of TensorFlow, Horovod and Keras, and the first one that a user opens."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

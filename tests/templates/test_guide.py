@@ -1,7 +1,5 @@
 """The shell steps of the users' guide, as somebody types them into a terminal of a session."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

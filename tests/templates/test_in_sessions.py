@@ -1,7 +1,5 @@
 """A template for each kernel in a session of the portal, run through hub, proxy and server."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A job file of `dsportal job new`, given to the real sbatch."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Packages of others that are called as ours are, installed into each kernel of a real session."""
 
-from __future__ import annotations
-
 import pwd
 import subprocess
 import tempfile

@@ -1,7 +1,5 @@
 """Ranks on two nodes log to MLflow, each to its own run or both to one, and nothing is lost."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Horovod over MPI where Horovod is built without it, as by default; tests/lab/optional has it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

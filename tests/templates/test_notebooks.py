@@ -1,7 +1,5 @@
 """Template notebooks, run to their end in the kernels that they name, in jobs like a session's."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

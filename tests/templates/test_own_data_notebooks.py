@@ -1,7 +1,5 @@
 """The notebooks that begin with the user's own table, images or text, in the kernels they name."""
 
-from __future__ import annotations
-
 import csv
 import re
 

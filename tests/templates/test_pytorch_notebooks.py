@@ -1,7 +1,5 @@
 """The template notebooks for PyTorch, run to their end in real sessions."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

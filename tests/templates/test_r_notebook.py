@@ -1,7 +1,5 @@
 """The template notebook for R, run to its end in a real session."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.templates.notebooks import execute

@@ -1,7 +1,5 @@
 """Ranks of a kernel that is in a container image: in its session, and on two nodes."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import re

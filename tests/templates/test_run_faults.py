@@ -1,7 +1,5 @@
 """A run on two nodes: closed to other users, and ended with the reason when a node is lost."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """dsportal.run inside a real session: the same tests as over the stand-in for srun."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.eventually import eventually

@@ -1,7 +1,5 @@
 """The template that studies how a user's own model scales, and the models that studies bring."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a rank reports is in the TensorBoard writer that it has opened."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Training with PyTorch from a session: on one node, across nodes, and over a time limit."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

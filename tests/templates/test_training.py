@@ -1,7 +1,5 @@
 """Training with Horovod from a session: gradients, refusals, crashes and the interrupt button."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The record of which templates ran to their end, when, with which versions, and what came out."""
 
-from __future__ import annotations
-
 import datetime
 import json
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """What keeps these tests quick, and their CPU time, which tests/run compares with its limit."""
 
-from __future__ import annotations
-
 import gc
 import itertools
 import os

@@ -1,7 +1,5 @@
 """Everything public says what names and types cannot: units, shapes, sources."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import functools

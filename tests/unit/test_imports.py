@@ -1,7 +1,5 @@
 """Which part may import which: the rules that keep the environments apart."""
 
-from __future__ import annotations
-
 import ast
 import sys
 from collections.abc import Iterable, Iterator

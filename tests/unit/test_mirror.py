@@ -1,8 +1,6 @@
 """The tests of a module are found where the module is: spawner/slurm/jobs.py in
 tests/unit/spawner/slurm/test_jobs.py, or in tests/programs where they start programs."""
 
-from __future__ import annotations
-
 import ast
 import tomllib
 from fnmatch import fnmatch

@@ -4,8 +4,6 @@ tests/patches.toml lists it by file, each with the signature that the original h
 was written. An upgrade that changes one is red here; the file says what to look at then.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

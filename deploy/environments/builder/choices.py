@@ -1,7 +1,5 @@
 """What a build is told once and later builds keep: its Python, flavour and CUDA toolkit."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

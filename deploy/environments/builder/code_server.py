@@ -1,7 +1,5 @@
 """code-server, which is VS Code in a browser, without compilers and without what calls home."""
 
-from __future__ import annotations
-
 import os
 import platform
 import shutil

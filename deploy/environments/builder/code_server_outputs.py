@@ -8,8 +8,6 @@ Source:
     a notebook asks; notebook-renderers' `activate`; the `DOMPurify` of markdown-language-features.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -8,8 +8,6 @@ Source:
     also tells extensions that they may send nothing.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

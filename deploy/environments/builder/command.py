@@ -1,7 +1,5 @@
 """The command line of deploy/environments/build."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import os

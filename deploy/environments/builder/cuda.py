@@ -4,8 +4,6 @@ Either the site's own, or NVIDIA's compiler from the ordinary index. It is neede
 build: the result contains CUDA's runtime, and loads the NCCL that came with the framework.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

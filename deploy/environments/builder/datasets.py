@@ -1,7 +1,5 @@
 """Real data for the template notebooks, taken only from the package registries."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """System packages that targets need: installed with apt-get, or named if there is no apt-get."""
 
-from __future__ import annotations
-
 import shutil
 import threading
 from collections.abc import Sequence

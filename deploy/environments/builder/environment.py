@@ -1,7 +1,5 @@
 """Virtual environments that hold exactly what uv.lock has for them, and the site's own packages."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Build failures whose cause is outside this code."""
 
-from __future__ import annotations
-
 
 class BuildError(Exception):
     """A step of a build failed.

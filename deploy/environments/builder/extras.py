@@ -1,7 +1,5 @@
 """The site's own packages in the portal's environments, and locked ones that the site raises."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

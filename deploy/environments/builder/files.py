@@ -1,7 +1,5 @@
 """Files and folders that everybody may read and only root may change."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

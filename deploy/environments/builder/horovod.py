@@ -4,8 +4,6 @@ In flavour gpu its ranks average over NCCL. If that cannot be built, TensorFlow'
 through host memory, and PyTorch gets none: its own DistributedDataParallel averages over NCCL.
 """
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How one Horovod is compiled: for which framework, with which CUDA, from what. Pure."""
 
-from __future__ import annotations
-
 import enum
 import os
 from dataclasses import dataclass

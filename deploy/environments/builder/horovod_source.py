@@ -14,8 +14,6 @@ Horovod 0.28.1 of 2023 is its last release.
 * The library for GPUs finds its framework's NCCL even if the framework has not loaded it yet.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path

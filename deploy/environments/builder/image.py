@@ -3,8 +3,6 @@
 Its Debian is that of this machine, whatever that is.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import platform

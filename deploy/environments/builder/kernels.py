@@ -1,7 +1,5 @@
 """The kernels that sessions offer: those of Python, and R."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator, Mapping

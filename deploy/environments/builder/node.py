@@ -1,7 +1,5 @@
 """Node.js and npm of the lock, and what npm installs, exactly as a package-lock.json names it."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """This project's own packages: two wheels, of which kernels get that of `dsportal`."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Where Python packages come from: the ordinary index, or what the site names instead."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

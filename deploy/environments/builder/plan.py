@@ -1,7 +1,5 @@
 """Where a build takes its sources from and where its results go."""
 
-from __future__ import annotations
-
 import enum
 import functools
 from dataclasses import dataclass

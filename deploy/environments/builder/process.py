@@ -1,7 +1,5 @@
 """Runs the builder's programs: clean environment, output into a log, readable errors."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Mapping, Sequence

@@ -13,8 +13,6 @@ nobody has declared. With the declarations models, transforms and data sets work
 `torchvision.ops.nms` and the readers of `torchvision.io` say that their operators are missing.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import IO

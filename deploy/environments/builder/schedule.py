@@ -1,7 +1,5 @@
 """Builds targets in the order of their needs, several at a time, and prints progress."""
 
-from __future__ import annotations
-
 import enum
 import graphlib
 import os

@@ -1,7 +1,5 @@
 """A target that can be built, and whether it has to be."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

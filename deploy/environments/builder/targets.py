@@ -1,7 +1,5 @@
 """The list of what can be built."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterable
 from pathlib import Path

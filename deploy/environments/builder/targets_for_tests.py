@@ -1,7 +1,5 @@
 """What only the tests of the portal need; it is built when it is asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Debian packages that tests use, unpacked outside the system: none of their daemons starts."""
 
-from __future__ import annotations
-
 import platform
 import shutil
 import tempfile

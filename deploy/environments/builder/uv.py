@@ -1,7 +1,5 @@
 """Runs uv, which chooses and installs all Python packages."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -5,8 +5,6 @@
 With --nccl, Horovod has to be built with NCCL; nothing is asked of a GPU.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from typing import Any

@@ -4,8 +4,6 @@ mnist_digits.py FOLDER OUTPUT: FOLDER holds 0.json to 9.json, each {"data": [...
 pixels of one digit's images one after the other, as grey values 0..1 rounded to 3 decimals.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

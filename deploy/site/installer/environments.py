@@ -1,7 +1,5 @@
 """The environments of hub and sessions, built into folders of their version."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

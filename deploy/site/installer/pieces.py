@@ -1,7 +1,5 @@
 """The pieces of an installation: each can tell how it differs from the host, and fix that."""
 
-from __future__ import annotations
-
 import grp
 import os
 import pwd

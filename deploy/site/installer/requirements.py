@@ -1,7 +1,5 @@
 """What an installation needs from this host; missing parts are named, never installed."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """Where the portal's files go on an existing cluster."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

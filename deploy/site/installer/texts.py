@@ -1,7 +1,5 @@
 """The files of an installation, and what is left to the site when they are written."""
 
-from __future__ import annotations
-
 import re
 import secrets
 from pathlib import Path

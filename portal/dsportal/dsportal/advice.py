@@ -1,7 +1,5 @@
 """How many GPUs are worth using: predictions from a fitted model of the step time."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 `dsportal job new` writes the job file that starts it on the first node of the job.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Mapping

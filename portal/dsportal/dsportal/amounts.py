@@ -1,7 +1,5 @@
 """Amounts in sentences: counts with their noun, and all durations of hub and spawner."""
 
-from __future__ import annotations
-
 import math
 
 SECONDS_PER_DAY = 24 * 3600

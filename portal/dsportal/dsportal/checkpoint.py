@@ -16,8 +16,6 @@ In a function that runs on ranks:
 Slurm sends the warning 90 seconds before the limit. Keras: `hvd.callbacks.CheckpointCallback`.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """The command `dsportal`: the portal's own where that is installed too, else that of a laptop."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from importlib.metadata import entry_points
 

@@ -11,8 +11,6 @@ Notebooks show these errors without frames of this package: only the sentences, 
 traceback for a RankError. Of an interrupt they show the name.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 

@@ -10,8 +10,6 @@ The bandwidth in GB/s is that of messages of 64 MiB, the latency in microseconds
 messages go through Gloo between CPUs, the large ones of 1 MiB, and the tables say so.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence

@@ -10,8 +10,6 @@
 Horovod's own layer was written for Keras 2 and does not average gradients under Keras 3.
 """
 
-from __future__ import annotations
-
 import keras
 from horovod.tensorflow import (
     Average,

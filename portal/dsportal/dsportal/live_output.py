@@ -1,7 +1,5 @@
 """One output of a cell that changes: redrawn in place on a page, printed now and then elsewhere."""
 
-from __future__ import annotations
-
 import math
 import sys
 import time

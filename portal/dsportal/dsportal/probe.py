@@ -6,8 +6,6 @@ probe("resnet50", batch_size=32)
 probe(make_step, batch_size=64, images_per_epoch=1_281_167)
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Sequence

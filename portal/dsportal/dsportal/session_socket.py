@@ -1,7 +1,5 @@
 """Requests to the session's notebook server on the socket that only its user can open."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import socket

@@ -10,8 +10,6 @@
 Calling `scaling` again with the same arguments resumes a study that was stopped.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import time

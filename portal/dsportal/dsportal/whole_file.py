@@ -1,7 +1,5 @@
 """Files that are written whole: a reader, or a crash, finds the old content or the new one."""
 
-from __future__ import annotations
-
 import os
 import secrets
 from pathlib import Path

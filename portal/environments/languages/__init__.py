@@ -1,7 +1,5 @@
 """Languages of kernels: Python and R, and a folder for each further one."""
 
-from __future__ import annotations
-
 import functools
 import importlib
 import pkgutil

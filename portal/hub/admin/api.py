@@ -8,8 +8,6 @@
 All but the first need a token with the scope admin:servers.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Iterator

@@ -9,8 +9,6 @@ They need a token with the scope admin:servers for all users, which only the ope
 administrator's has. Files are not touched.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Tokens of the site's own services: made once, readable only by the hub's account."""
 
-from __future__ import annotations
-
 import os
 import secrets
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Audit log: one line each time somebody uses another user's session or account."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import dataclass

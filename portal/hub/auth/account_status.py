@@ -1,7 +1,5 @@
 """Rechecks whether logged-in users may still log in, with a short memory of the answers."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass

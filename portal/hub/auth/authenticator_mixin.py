@@ -1,7 +1,5 @@
 """Mixin of all authenticators: UNIX account, throttled guessing, rechecks, errors for users."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,5 @@
 """Finds the client address of a request behind trusted proxies."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Reads name and password from a login form, and defines the errors that a login can end with."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Device cookies: browsers that have logged in before are not delayed by others' guesses."""
 
-from __future__ import annotations
-
 import re
 import secrets
 from typing import Any

@@ -1,7 +1,5 @@
 """Checks accounts in LDAP without their passwords, through the reader's connection."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import ldap3

@@ -1,7 +1,5 @@
 """Login with name and password of the cluster's LDAP directory."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

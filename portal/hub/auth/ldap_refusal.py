@@ -1,7 +1,5 @@
 """Why a directory refused a login, if it says more than that name or password are wrong."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from enum import Enum

@@ -1,7 +1,5 @@
 """LDAP servers of the site: the order to try them in, and verified connections to them."""
 
-from __future__ import annotations
-
 import contextlib
 import ipaddress
 import ssl

@@ -1,7 +1,5 @@
 """Makes login attempts wait until their passwords may be checked."""
 
-from __future__ import annotations
-
 import asyncio
 
 from portal.hub.auth.login_throttle import CheckResult, LoginAttempt, LoginThrottle

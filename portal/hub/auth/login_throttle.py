@@ -6,8 +6,6 @@ passwords goes first. A browser that has logged in as a user before has a queue 
 name, so that others' guesses do not even delay it.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections import Counter

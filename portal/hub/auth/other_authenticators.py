@@ -1,7 +1,5 @@
 """Login through any other authenticator of JupyterHub, named in portal.toml."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Mapping
 from importlib import import_module

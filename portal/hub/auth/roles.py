@@ -1,7 +1,5 @@
 """JupyterHub roles of administrators."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from portal.hub.settings.hub import HubSettings

@@ -1,7 +1,5 @@
 """Lifetimes of API tokens that were made without an expiry date."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Looks up UNIX accounts in the name service of the hub's host."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import grp

@@ -1,7 +1,5 @@
 """Initial selection of the form: from a link, or the user's last choice, if it is still offered."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from dsportal.slurm.errors import OptionsError

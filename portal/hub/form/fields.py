@@ -1,7 +1,5 @@
 """Fields of the form other than the number of GPUs; each is shown only if there is a choice."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime

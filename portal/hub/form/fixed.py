@@ -1,7 +1,5 @@
 """A form with nothing left to choose: what a link asks for, and a button."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

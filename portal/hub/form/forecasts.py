@@ -1,7 +1,5 @@
 """Forecasts for all choices of a form; the users of one account share them."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from datetime import datetime

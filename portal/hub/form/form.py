@@ -1,7 +1,5 @@
 """The form on which users choose GPUs, as a callable for JupyterHub; also works without Slurm."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar

@@ -1,7 +1,5 @@
 """Handlers of the form: the page, which a link may fill in, and the choices for its script."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable
 from typing import Any

@@ -1,7 +1,5 @@
 """Turns Slurm's forecast for a choice into words: "starts now", "about 14:20"."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal

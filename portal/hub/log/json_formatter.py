@@ -1,7 +1,5 @@
 """Formats the hub's log as JSON: one object a line, with the user and job it concerns."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pythonjsonlogger.json import JsonFormatter

@@ -1,7 +1,5 @@
 """Removes tokens and control characters from the hub's log before it is written."""
 
-from __future__ import annotations
-
 import logging
 import re
 from typing import Any

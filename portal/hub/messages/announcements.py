@@ -1,7 +1,5 @@
 """Announcements of the site, from a TOML file that is read again whenever it changes."""
 
-from __future__ import annotations
-
 import logging
 import time
 import tomllib

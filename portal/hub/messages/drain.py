@@ -1,7 +1,5 @@
 """The drain: refuses new sessions during maintenance, with a message for users."""
 
-from __future__ import annotations
-
 import functools
 import json
 import time

@@ -1,7 +1,5 @@
 """Messages of administrators to users whose sessions they stopped; the home page shows them."""
 
-from __future__ import annotations
-
 import functools
 import logging
 import time

@@ -4,8 +4,6 @@ Both are made and renewed when the proxy starts. The authority keeps its key, so
 still trust what it signs after its certificate was renewed.
 """
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any

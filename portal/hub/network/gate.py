@@ -1,7 +1,5 @@
 """Admits or refuses requests to the hub, by who sends them and what they cost."""
 
-from __future__ import annotations
-
 import logging
 import math
 import time

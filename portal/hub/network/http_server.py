@@ -3,8 +3,6 @@
 Nodes reach the hub without the proxy and without a front end, so limits there are not enough.
 """
 
-from __future__ import annotations
-
 import html
 import json
 import logging

@@ -1,7 +1,5 @@
 """JupyterHub's client of the proxy: routes with session certificates, restored to a new proxy."""
 
-from __future__ import annotations
-
 import asyncio
 from http import HTTPStatus
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Rate limits: a token bucket and a count of open requests for each sender."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass

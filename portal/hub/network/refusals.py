@@ -1,7 +1,5 @@
 """Replaces JupyterHub handlers that accept or reveal what the portal refuses."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from jupyterhub.apihandlers import APIHandler

@@ -1,7 +1,5 @@
 """Identifies who sends a request: the user of its token or login cookie, else an address."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import time

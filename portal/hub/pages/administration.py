@@ -1,7 +1,5 @@
 """Handlers of the administrators' page: all sessions, and the form that stops one."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any

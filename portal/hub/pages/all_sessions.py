@@ -1,7 +1,5 @@
 """Data of the sessions that administrators see: who holds what, for how long, and uses it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime

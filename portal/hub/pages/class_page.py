@@ -1,7 +1,5 @@
 """The page of a class, for its teachers: whose session runs, whose waits and why."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any

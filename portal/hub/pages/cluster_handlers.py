@@ -1,7 +1,5 @@
 """Handlers of the cluster page, and of the forms on it and on the home page."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path

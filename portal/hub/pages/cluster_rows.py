@@ -1,7 +1,5 @@
 """Rows of the cluster page: partitions, nodes, and the jobs of the user who looks."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

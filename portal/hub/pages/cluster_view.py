@@ -1,7 +1,5 @@
 """Data of the cluster page: GPUs by type, partitions, nodes, queue, own jobs, forecasts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """The portal's sentences in place of JupyterHub's own, on error pages and in REST errors."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 

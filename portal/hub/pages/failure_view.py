@@ -1,7 +1,5 @@
 """Data of a failed start or an ended session: cause, next step, options to retry with."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode

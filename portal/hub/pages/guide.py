@@ -1,7 +1,5 @@
 """The guides of the documentation as pages of the hub: Markdown in, HTML out."""
 
-from __future__ import annotations
-
 import functools
 import posixpath
 import re

@@ -1,7 +1,5 @@
 """The help pages: the guides for users, which anybody may read, also before the login."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import asdict
 from typing import Any

@@ -1,7 +1,5 @@
 """Data of the home page of one user: sessions, GPU hours, storage and messages."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

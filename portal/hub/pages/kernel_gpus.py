@@ -1,7 +1,5 @@
 """The GPUs that kernels of a session hold, in jobs of their own, from Slurm's queue."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """The command of users' own machines as one file."""
 
-from __future__ import annotations
-
 import functools
 import io
 import zipfile

@@ -1,7 +1,5 @@
 """Data of a user's past sessions, from Slurm's accounting, for the home page."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Data of a session for the server page and the waiting page."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 

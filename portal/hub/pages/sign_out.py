@@ -1,7 +1,5 @@
 """Signing out: says which sessions remain, and offers to stop them first."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass

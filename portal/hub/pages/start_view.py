@@ -1,7 +1,5 @@
 """Data of a starting session for the waiting page, before its script runs or without it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """Stops a session, or cancels its start, from a plain HTML form: works without JavaScript."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

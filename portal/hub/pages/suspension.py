@@ -1,7 +1,5 @@
 """Sessions that an administrator has suspended in Slurm: what every page says about them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from spawner.hub.session_mixin import SessionMixin

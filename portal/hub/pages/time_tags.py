@@ -1,7 +1,5 @@
 """Times as HTML: text in the hub's time zone, which moments.js rewrites in the reader's own."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from markupsafe import Markup, escape

@@ -1,7 +1,5 @@
 """Data of the page of tokens: what each may do in words, how long it lasts, who holds it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The tables [groups.NAME] and [users.NAME] of portal.toml: limits."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from portal.settings.validators import check_user_names

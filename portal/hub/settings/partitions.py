@@ -1,7 +1,5 @@
 """The tables [partitions.NAME] of portal.toml."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from dsportal.amounts import MIB_PER_GIB

@@ -1,7 +1,5 @@
 """Generates the example file and the reference of portal.toml from the dataclasses."""
 
-from __future__ import annotations
-
 import json
 import textwrap
 from collections.abc import Collection, Iterator

@@ -1,7 +1,5 @@
 """The table [traffic] of portal.toml: how much one user may ask of the hub."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from spawner.settings.schema import setting

@@ -4,8 +4,6 @@ A share opens the door of a session, a grant says what for. Without a grant a gu
 so a file that is lost lets nobody in.
 """
 
-from __future__ import annotations
-
 import functools
 import logging
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """The API route where a session's server asks what a guest may do, with its own token."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

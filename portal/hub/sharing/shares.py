@@ -4,8 +4,6 @@ Whoever may work in a session runs code in it as its owner. Whoever may read see
 the session's server asks here and refuses everything else. All of it ends with the session.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What all handlers have in common: who may call them, and how an error is told."""
 
-from __future__ import annotations
-
 import errno
 from collections.abc import Awaitable, Callable
 from functools import wraps

@@ -1,7 +1,5 @@
 """CPU and memory use of the session's job, from its cgroup or else from its processes."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

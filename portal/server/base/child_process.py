@@ -5,8 +5,6 @@
 NETWORK is "shared", or "private" for one that nobody else reaches. Needs only the standard library.
 """
 
-from __future__ import annotations
-
 import ctypes
 import fcntl
 import os

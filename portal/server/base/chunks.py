@@ -1,7 +1,5 @@
 """What every upload in chunks asks and answers, wherever its bytes go."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from jupyter_server.base.handlers import APIHandler

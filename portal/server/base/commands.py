@@ -1,7 +1,5 @@
 """Puts the commands of sessions into terminals, cells and submitted jobs: `dsportal`, `module`."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

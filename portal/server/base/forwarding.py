@@ -1,7 +1,5 @@
 """Base handler that forwards requests to a program of the user, without the session's secrets."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import AsyncIterator, Iterable
 

@@ -1,7 +1,5 @@
 """Readings of the session's own GPUs from NVIDIA's management library (NVML)."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 from collections.abc import Iterator, Mapping

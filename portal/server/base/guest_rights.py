@@ -1,7 +1,5 @@
 """What guests of a session may do, as the hub says."""
 
-from __future__ import annotations
-
 import logging
 import math
 import time

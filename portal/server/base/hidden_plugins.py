@@ -1,7 +1,5 @@
 """Plugins of JupyterLab and Notebook that pages leave out, or show although they are off."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any
 

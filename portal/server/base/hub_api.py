@@ -1,7 +1,5 @@
 """Client of the hub's session API, with the session's own token."""
 
-from __future__ import annotations
-
 import json
 import ssl
 from collections.abc import Mapping

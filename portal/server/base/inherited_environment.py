@@ -4,8 +4,6 @@ PYTHONPATH has nothing of the notebook's folder, `dsportal`, and guarded ports. 
 variables there are those that describe it.
 """
 
-from __future__ import annotations
-
 import os
 import resource
 from collections.abc import MutableMapping

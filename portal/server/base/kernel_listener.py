@@ -1,7 +1,5 @@
 """Listens to each kernel of the session once, for all parts that follow what kernels do."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The end of the server's process, although a thread of it never ends."""
 
-from __future__ import annotations
-
 import logging
 import os
 import sys

@@ -3,8 +3,6 @@
 Only the user can open it, so a program needs no token.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Which notebook a kernel belongs to."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

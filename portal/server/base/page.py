@@ -1,7 +1,5 @@
 """Pages of a session that features bring along, each with its scripts and styles beside it."""
 
-from __future__ import annotations
-
 import html
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is in a Parquet file: schema and first rows."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

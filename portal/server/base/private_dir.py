@@ -1,7 +1,5 @@
 """Makes a folder for sockets on the node's own disk that only the user can enter."""
 
-from __future__ import annotations
-
 import os
 import stat
 import tempfile

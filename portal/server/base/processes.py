@@ -1,7 +1,5 @@
 """The session's programs one by one, and what they and the node read, write, send and receive."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

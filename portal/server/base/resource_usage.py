@@ -1,7 +1,5 @@
 """Samples what the session uses: one sampler for the session, however many tabs are open."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import time

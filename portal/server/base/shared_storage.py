@@ -1,7 +1,5 @@
 """The site's shared storage: its mounts on this node, with the folders of this user."""
 
-from __future__ import annotations
-
 import grp
 import json
 import os

@@ -1,7 +1,5 @@
 """Files on their way between a browser and this session."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from pathlib import Path

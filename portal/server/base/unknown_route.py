@@ -1,7 +1,5 @@
 """Answers in JSON, as all routes below portal/api do, where there is no such route."""
 
-from __future__ import annotations
-
 from jupyter_server.base.handlers import APIHandler
 from tornado.web import HTTPError
 

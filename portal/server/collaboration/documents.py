@@ -4,8 +4,6 @@ Its extensions of the server and of JupyterLab are installed, and off until a se
 here.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

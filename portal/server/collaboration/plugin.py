@@ -1,7 +1,5 @@
 """Several people in one document, where a session may be shared."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from portal.server.base.feature import Feature, Plugin, Shared

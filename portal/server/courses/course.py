@@ -1,7 +1,5 @@
 """Fetches a course into the user's home, by nbgitpuller."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import stat

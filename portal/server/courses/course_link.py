@@ -1,7 +1,5 @@
 """What a link to a course may name: a repository, a branch, a folder and what to open in it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

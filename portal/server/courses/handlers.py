@@ -1,7 +1,5 @@
 """REST API `portal/api/courses`: what links to courses fetch."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Collection

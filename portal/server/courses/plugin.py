@@ -1,7 +1,5 @@
 """Courses: repositories that a link fetches into the home."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from portal.server.base.feature import Feature, Plugin, Shared

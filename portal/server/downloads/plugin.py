@@ -1,7 +1,5 @@
 """Sites that allow no downloads: routes that refuse, and menus without their entries."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from jupyter_server.base.handlers import JupyterHandler

@@ -1,7 +1,5 @@
 """REST API below `portal/api/environments`: tasks that make, update and remove environments."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

@@ -1,7 +1,5 @@
 """What the dialogs ask for, as arguments of `dsportal environments`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Environments that a user makes, updates and removes in the browser."""
 
-from __future__ import annotations
-
 import asyncio
 
 from portal.server.base.feature import Feature, Plugin, Shared

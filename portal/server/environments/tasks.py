@@ -1,7 +1,5 @@
 """Runs `dsportal environments` for the dialogs, one command at a time, and keeps what it prints."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

@@ -1,7 +1,5 @@
 """The formats that notebooks can be exported to here: those whose programs are there."""
 
-from __future__ import annotations
-
 import shutil
 from importlib.util import find_spec
 

@@ -1,7 +1,5 @@
 """Jupyter's addresses of exports, for what this node can make."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any

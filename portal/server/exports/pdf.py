@@ -1,7 +1,5 @@
 """PDF of a notebook by Pandoc and Typst: without LaTeX, a browser, or a network."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

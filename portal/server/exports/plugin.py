@@ -1,7 +1,5 @@
 """Notebooks as PDF, HTML and other formats that this node can make."""
 
-from __future__ import annotations
-
 from portal.server.base.feature import Feature, Plugin, Shared
 from portal.server.exports.handlers import export_routes
 

@@ -1,7 +1,5 @@
 """A folder as a tar archive, made while it is sent: nothing is stored, and memory stays small."""
 
-from __future__ import annotations
-
 import os
 import stat
 import tarfile

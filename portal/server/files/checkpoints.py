@@ -4,8 +4,6 @@ Jupyter's own are in `.ipynb_checkpoints` beside each file that is opened, saved
 loaders of data take the folder for a class of pictures.
 """
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import os

@@ -1,7 +1,5 @@
 """REST API `portal/api/uploads` and the archives of folders."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import asdict
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The file browser: large uploads, folders as archives, tables, and what it does to files."""
 
-from __future__ import annotations
-
 from portal.server.base.feature import Feature, Plugin, Shared
 from portal.server.files.checkpoints import keep_checkpoints_apart
 from portal.server.files.handlers import transfer_routes

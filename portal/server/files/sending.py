@@ -1,7 +1,5 @@
 """An answer that is made while it is sent, and whose length nobody knows before its end."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Generator, Iterator
 

@@ -1,7 +1,5 @@
 """One file that is uploaded in chunks, into a part beside its later place; it can be resumed."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """Git: its settings and passwords in one session, and JupyterLab's panel."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

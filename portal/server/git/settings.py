@@ -3,8 +3,6 @@
 Nothing is written to the user's files, and what user or site have set stays as it is.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Collection, Mapping, MutableMapping

@@ -1,7 +1,5 @@
 """One cell that was sent to a kernel, and what it shows; pure logic, without a server."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any

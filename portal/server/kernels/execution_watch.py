@@ -1,7 +1,5 @@
 """Remembers what cells show after their tab is gone."""
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 from typing import Any

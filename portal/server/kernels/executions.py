@@ -3,8 +3,6 @@
 Pure logic, without a server.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """REST APIs of kernels: those that are offered, and what their cells show without a tab."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any

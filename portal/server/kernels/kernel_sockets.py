@@ -6,8 +6,6 @@ not a shorter one: R's kernel and older ones of Python know no encryption, edito
 kernel ask for none, and ipykernel 7.4 opens a port without it for the output of forked children.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Generates kernelspecs for the registered environments and keeps them up to date."""
 
-from __future__ import annotations
-
 import json
 import logging
 import shutil

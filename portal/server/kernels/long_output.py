@@ -1,7 +1,5 @@
 """The text of a cell that prints much: its beginning and its end; pure logic, without a server."""
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Saves what cells show into their notebooks while no page is there to do it."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,5 @@
 """What a session offers beside the kernels that are shipped, and where all of them listen."""
 
-from __future__ import annotations
-
 import os
 import sys
 from logging import Logger

@@ -4,8 +4,6 @@
 the portal's, see `spawner.node.session_server`; here it gets a name of its own.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from logging import Logger

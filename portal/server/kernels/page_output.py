@@ -1,7 +1,5 @@
 """What pages are sent of the output of cells: not more than a browser can show."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Kernels: those that are offered, their cells without a tab, and the saving of their output."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 from functools import partial

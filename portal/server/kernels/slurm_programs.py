@@ -4,8 +4,6 @@ On a unix socket that only the user can open. An image has no wall around the us
 programs see the home, so they could do as much in other ways.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os

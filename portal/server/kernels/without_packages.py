@@ -1,7 +1,5 @@
 """Offers each shipped kernel a second time, without the user's own packages, once there are any."""
 
-from __future__ import annotations
-
 import json
 import logging
 import shutil

@@ -3,8 +3,6 @@
 Pure logic, without a server.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any

@@ -20,8 +20,6 @@ Shown by:
     tests/server/test_transfers.py
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

@@ -10,8 +10,6 @@ Shown by:
     tests/server/test_git_in_browser.py
 """
 
-from __future__ import annotations
-
 import sys
 
 

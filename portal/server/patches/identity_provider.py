@@ -11,8 +11,6 @@ Shown by:
     tests/security/test_reading_guest.py
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from typing import Any
 

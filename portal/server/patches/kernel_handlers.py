@@ -7,8 +7,6 @@ Shown by:
     tests/server/test_kernels.py
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

@@ -8,8 +8,6 @@ Shown by:
     tests/unit/portal/server/base/test_kernel_listener.py
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from jupyter_server.services.kernels.kernelmanager import AsyncMappingKernelManager

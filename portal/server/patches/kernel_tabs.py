@@ -11,8 +11,6 @@ Shown by:
     tests/programs/portal/server/kernel_jobs/test_kernel_jobs.py
 """
 
-from __future__ import annotations
-
 from jupyter_server.services.kernels.connection.channels import ZMQChannelsWebsocketConnection
 from jupyter_server.services.kernels.kernelmanager import MappingKernelManager
 

@@ -10,8 +10,6 @@ Shown by:
     tests/server/test_tensorboard_in_browser.py
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

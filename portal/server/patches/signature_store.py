@@ -12,8 +12,6 @@ Shown by:
     tests/server/test_full_home.py
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

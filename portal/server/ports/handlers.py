@@ -4,8 +4,6 @@ A program's pages are sandboxed: the browser gives them neither the user's cooki
 origin. Their own requests are therefore recognised by a key in the path.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """The key in the addresses of programs' pages, which stands for the login."""
 
-from __future__ import annotations
-
 import hmac
 import secrets
 import weakref

@@ -1,7 +1,5 @@
 """Which TCP ports of the node belong to programs of this session, and to nobody else."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping

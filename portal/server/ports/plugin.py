@@ -1,7 +1,5 @@
 """Pages of the user's own programs on ports of the session, such as Dash or Gradio."""
 
-from __future__ import annotations
-
 import os
 
 from portal.server.base.feature import Feature, Plugin, Shared

@@ -4,8 +4,6 @@ There it has no cookies and no storage, and accessing them is an error, at which
 stops. The page gets replacements that last as long as it is shown.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path

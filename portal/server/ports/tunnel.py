@@ -1,7 +1,5 @@
 """A websocket between the browser and a program: bytes are copied both ways, unread."""
 
-from __future__ import annotations
-
 import asyncio
 
 import httpcore

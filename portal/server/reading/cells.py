@@ -1,7 +1,5 @@
 """Cells as HTML without scripts, rendered by nbconvert and kept while they do not change."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import json

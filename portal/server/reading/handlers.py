@@ -1,7 +1,5 @@
 """The routes of guests who only read: a page, and a websocket that takes nothing."""
 
-from __future__ import annotations
-
 import asyncio
 import html
 import json

@@ -1,7 +1,5 @@
 """The notebooks that guests read: those that are open, as they change, or files."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress

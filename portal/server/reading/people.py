@@ -5,8 +5,6 @@ Source:
     with relative positions. Clients forget an entry that is not renewed for 30 s.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random

@@ -1,7 +1,5 @@
 """Where a guest's notebook lies: no link of somebody else leads from there to another one."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import stat

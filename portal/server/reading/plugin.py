@@ -1,7 +1,5 @@
 """Notebooks of a session for guests who only read."""
 
-from __future__ import annotations
-
 from portal.server.base.feature import Feature, Plugin, Shared
 from portal.server.reading.handlers import Reading
 

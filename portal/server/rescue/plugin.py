@@ -1,7 +1,5 @@
 """Pages that fail lead to a rescue session: how its user gets out, whatever file is the cause."""
 
-from __future__ import annotations
-
 from collections.abc import MutableMapping
 from functools import partial
 from pathlib import Path

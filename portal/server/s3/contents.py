@@ -1,7 +1,5 @@
 """Jupyter's contents interface on the site's S3 store: buckets are its top folders."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

@@ -1,7 +1,5 @@
 """Errors of S3."""
 
-from __future__ import annotations
-
 from dsportal.slurm.errors import PortalError
 
 

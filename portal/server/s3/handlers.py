@@ -1,7 +1,5 @@
 """REST API `portal/api/s3`: the drive, its uploads and downloads, and the user's keys."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from typing import Any, NoReturn

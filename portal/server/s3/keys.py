@@ -1,7 +1,5 @@
 """The user's own keys for S3: from ~/.aws/credentials, or entered and kept in memory."""
 
-from __future__ import annotations
-
 import configparser
 import os
 import stat

@@ -1,7 +1,5 @@
 """The site's S3 store as a drive of the file browser."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import MutableMapping
 from pathlib import Path

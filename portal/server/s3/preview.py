@@ -1,7 +1,5 @@
 """Previews of files in S3, which are read as files of this node for that long."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What S3 refuses, in words."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ Only the endpoint of the site's settings is asked: neither a request nor a file 
 another.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import ssl

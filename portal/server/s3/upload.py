@@ -1,7 +1,5 @@
 """One file that is uploaded in chunks and passed on to S3 in parts, while this server runs."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """One sentence about what holds the GPUs up. Pure: from samples of the last minutes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 
 from portal.server.base.cgroup import Allotment

@@ -1,7 +1,5 @@
 """The cells that ran in the session's kernels: marks in the history of its use."""
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Says in words why a kernel has died, in place of JupyterLab's dialog, which only says that."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import signal

@@ -1,7 +1,5 @@
 """REST API `portal/api/session`, which every tab polls every few seconds."""
 
-from __future__ import annotations
-
 import json
 import math
 

@@ -4,8 +4,6 @@ VS Code shows the time left there, and tells when somebody uses it. Kernels that
 did not start, such as those of VS Code, tell while a cell runs: see `dsportal.start.kernel_start`.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 

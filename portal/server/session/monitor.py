@@ -1,7 +1,5 @@
 """The session around the notebook server: time left, resource usage, idle timeout, suspension."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

@@ -1,7 +1,5 @@
 """The session itself: time left, use of its resources, idleness, its end."""
 
-from __future__ import annotations
-
 from collections import ChainMap
 from datetime import UTC, datetime
 

@@ -1,7 +1,5 @@
 """When the session ends: from Slurm's variables first, then from the hub, which knows changes."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Guests of a session: colleagues with whom it is shared, until the hub no longer allows them."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import weakref

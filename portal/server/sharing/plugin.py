@@ -1,7 +1,5 @@
 """Others in a session: who was here, and what guests may do."""
 
-from __future__ import annotations
-
 import os
 
 from portal.server.base.feature import Feature, Plugin, Shared

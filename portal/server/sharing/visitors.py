@@ -1,7 +1,5 @@
 """Reports to the hub when anybody but its owner uses a session."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable

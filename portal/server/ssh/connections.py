@@ -1,7 +1,5 @@
 """The ssh connections of a session: an sshd of the user's own for each, ended with the session."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

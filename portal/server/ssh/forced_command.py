@@ -6,8 +6,6 @@ Needs only the standard library, and nothing of this package: sshd gives it an e
 FILE is `portal.server.ssh.sshd.Login` as JSON.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -4,8 +4,6 @@ The client says `{"public_key": "..."}`; the answer is `{"host_key": "..."}`, or
 `{"message": "..."}`. Everything after that is ssh, as binary messages.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """ssh into a session, over its own address."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 

@@ -1,7 +1,5 @@
 """The programs that logins over ssh have started, which may have lost their parents."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

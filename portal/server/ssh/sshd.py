@@ -1,7 +1,5 @@
 """What sshd is told: its settings, its keys, and what a login of the session is like."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Warnings in terminals that are connected over ssh: the session's end, and an idle session."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

@@ -1,7 +1,5 @@
 """Serves files of the shared storage that are opened or downloaded in the file browser."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping

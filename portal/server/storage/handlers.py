@@ -1,7 +1,5 @@
 """REST API `portal/api/storage`: the site's storages as this user finds them."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

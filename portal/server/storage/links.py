@@ -1,7 +1,5 @@
 """Links in the home to the site's shared storage."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

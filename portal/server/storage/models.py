@@ -4,8 +4,6 @@ Such a file may run code when it is loaded. A user's programs therefore load onl
 downloaded, or what nobody but the owner of the site's folder can have put there.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import stat

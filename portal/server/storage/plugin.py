@@ -1,7 +1,5 @@
 """The site's shared storage: how full it is, and its files behind links in the home, and models."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

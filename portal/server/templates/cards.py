@@ -1,7 +1,5 @@
 """Template cards of the launcher: title, framework, tests, and what is missing here."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """Copies of templates, which the launcher's cards open, so that templates stay as they came."""
 
-from __future__ import annotations
-
 import json
 import os.path
 import re

@@ -1,7 +1,5 @@
 """REST API `portal/api/templates`: list the launcher's template cards, copy and restore one."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Mapping

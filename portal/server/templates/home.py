@@ -1,7 +1,5 @@
 """Brings the site's templates into the user's home."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping
 from pathlib import Path

@@ -6,8 +6,6 @@ kernel. The kernel that the notebook was written for is taken if it has them, el
 has, such as one of a site's own environments.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path

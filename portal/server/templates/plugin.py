@@ -1,7 +1,5 @@
 """The site's templates, in the home and as cards of the launcher."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Sources of templates: the portal's own, and those in the site's settings."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

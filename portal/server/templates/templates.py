@@ -1,7 +1,5 @@
 """Copies notebook templates to the home and updates them, never over the user's edits."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json

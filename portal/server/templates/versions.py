@@ -1,7 +1,5 @@
 """The record, in the home, of the release of each template that was written there."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """Terminals find the commands of sessions after the login of their shell."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from portal.server.base.commands import equip_terminals

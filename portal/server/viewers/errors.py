@@ -1,7 +1,5 @@
 """Errors of viewers."""
 
-from __future__ import annotations
-
 from dsportal.slurm.errors import PortalError
 
 

@@ -1,7 +1,5 @@
 """Resolves the folder that is to be shown, and checks that it may be."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """REST API `portal/api/tensorboards`, and `portal/api/mlflow`, which is the same."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One process that shows folders; it may be started ahead, before it is told which."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

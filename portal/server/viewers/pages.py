@@ -1,7 +1,5 @@
 """The folders that a viewer shows in this session: start, find, list, stop, idle timeout."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import secrets

@@ -1,7 +1,5 @@
 """Viewers of folders: TensorBoard and MLflow."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from typing import Any

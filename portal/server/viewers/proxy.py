@@ -1,7 +1,5 @@
 """Forwards requests of the browser to a viewer, behind the login of the notebook server."""
 
-from __future__ import annotations
-
 import asyncio
 
 import httpcore

@@ -1,7 +1,5 @@
 """The programs that show folders in the browser: what they are called, and which they are."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

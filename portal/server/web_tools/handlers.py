@@ -1,7 +1,5 @@
 """The site's web tools: each starts behind the login when its tab is opened."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """VS Code and the site's own web tools: each starts when its tab is opened."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

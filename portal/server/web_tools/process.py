@@ -6,8 +6,6 @@ The tool runs in a network namespace of its own, where nobody else reaches its p
 arguments becomes the number. Needs only the standard library.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import functools

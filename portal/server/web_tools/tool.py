@@ -1,7 +1,5 @@
 """A web tool of a session: its command as a template of jupyter-server-proxy."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import signal

@@ -1,7 +1,5 @@
 """VS Code in a tab: how code-server is started so that it fits into a session."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

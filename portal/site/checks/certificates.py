@@ -1,7 +1,5 @@
 """The portal's public address: how users reach it, and when certificates expire."""
 
-from __future__ import annotations
-
 import socket
 import ssl
 from datetime import UTC, datetime, timedelta

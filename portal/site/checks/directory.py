@@ -1,7 +1,5 @@
 """Checks the LDAP servers with their certificates, and the named user's account."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import pwd

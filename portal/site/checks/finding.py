@@ -1,7 +1,5 @@
 """Checks and their findings, printed as lines with a cure or as JSON."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The check of a partition's GPUs: a job for each type, and what its answer means."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from typing import Any

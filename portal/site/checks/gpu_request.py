@@ -1,7 +1,5 @@
 """Which GPUs a check of a partition requests from Slurm, and the job that gets them."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass

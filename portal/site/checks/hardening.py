@@ -1,7 +1,5 @@
 """Judges how exposed a site is to strangers and neighbours, from facts that others collect."""
 
-from __future__ import annotations
-
 import re
 import stat
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Collects what strangers and neighbours can see of a site; `hardening` judges it."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import http.client

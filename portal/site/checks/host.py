@@ -1,7 +1,5 @@
 """Checks what the hub needs on this host: its database, the proxy, and the pinned packages."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import json
 import os

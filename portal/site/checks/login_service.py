@@ -1,7 +1,5 @@
 """Checks the service that logs users in by OAuth, such as an OpenID provider."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import ssl

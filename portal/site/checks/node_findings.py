@@ -1,7 +1,5 @@
 """The check of a partition: a trial job, and what its answer means."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs checks concurrently, each with a timeout; each reports something, whatever happens."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import threading

@@ -1,7 +1,5 @@
 """All checks of a site, and the command line that runs them."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

@@ -1,7 +1,5 @@
 """Checks Slurm: it answers, its release is known, it counts GPUs, and the hub sees all jobs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """Checks sudo: the hub's account may run the portal's own programs as users, and nothing else."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

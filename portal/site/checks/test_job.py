@@ -1,7 +1,5 @@
 """A short job in a partition, as a user, started the way sessions are."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """Checks what this host lets a user do: run the launcher, use home and shared storage."""
 
-from __future__ import annotations
-
 from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Finding, Grade, ok, skipped
 from spawner.client.slurm import Slurm

@@ -1,7 +1,5 @@
 """Copies the hub's database while the hub runs, and restores a copy."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import os

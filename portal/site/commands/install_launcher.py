@@ -1,7 +1,5 @@
 """Installs the programs that sudo lets a hub start, and writes the rules that name them."""
 
-from __future__ import annotations
-
 import argparse
 import grp
 import os

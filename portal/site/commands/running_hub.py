@@ -1,7 +1,5 @@
 """The commands that ask a running hub: status, drain, undrain, sessions stop."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import urllib.error

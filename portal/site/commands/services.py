@@ -1,7 +1,5 @@
 """Programs that systemd starts: the proxy and the culler, configured by the site's settings."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

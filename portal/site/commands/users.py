@@ -1,7 +1,5 @@
 """The commands about the portal's users: users list, users remove."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from typing import Any

@@ -10,8 +10,6 @@ Shown by:
     tests/unit/spawner/node/patches/test_labextensions.py
 """
 
-from __future__ import annotations
-
 import json
 import logging
 from functools import cache

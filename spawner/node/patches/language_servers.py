@@ -11,8 +11,6 @@ Shown by:
     tests/server/test_start.py
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any

@@ -9,8 +9,6 @@ Shown by:
     tests/programs/spawner/node/test_session_server.py
 """
 
-from __future__ import annotations
-
 from jupyter_core import paths
 
 

@@ -12,8 +12,6 @@ Shown by:
     tests/programs/spawner/node/test_session_server.py
 """
 
-from __future__ import annotations
-
 from jupyter_server.serverapp import ServerApp
 from jupyterhub.singleuser.extension import JupyterHubIdentityProvider, JupyterHubSingleUser
 

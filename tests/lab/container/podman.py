@@ -1,7 +1,5 @@
 """Podman with images and containers of its own, away from those of the machine."""
 
-from __future__ import annotations
-
 import contextlib
 import shlex
 import shutil

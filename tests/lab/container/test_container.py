@@ -1,7 +1,5 @@
 """The container: built from a Debian that debootstrap makes, run as its page says."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The container as its user has it: started as the guide says, reached by the published port."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Environments built where no setting of pip, uv or this project says where to look."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import tempfile

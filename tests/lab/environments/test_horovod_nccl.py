@@ -3,8 +3,6 @@
 It downloads 5.9 GB and compiles for some minutes. That ranks on GPUs average is not tried.
 """
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`dsportal environments new` with the ordinary index: real packages, and a real kernel."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

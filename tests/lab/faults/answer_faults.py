@@ -4,8 +4,6 @@ Some last longer than the hub keeps what it knew: whether it sees all jobs for a
 and limits for five.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path

@@ -5,8 +5,6 @@ It is what deploy/up makes, with more users, and a second partition whose jobs c
 The hub's state is on a small disk of its own, which can be filled.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

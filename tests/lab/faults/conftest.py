@@ -1,7 +1,5 @@
 """The campaign runs in a machine of its own: outside, this only makes it and looks on."""
 
-from __future__ import annotations
-
 import os
 import random
 import subprocess

@@ -1,7 +1,5 @@
 """One fault: what breaks, how it is healed, and what it may cost."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager

@@ -1,7 +1,5 @@
 """What must be so after a fault: each check yields a sentence for each thing that is not."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator, Sequence

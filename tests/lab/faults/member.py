@@ -1,7 +1,5 @@
 """One of the users: what the hub answers, what the session answers, what the kernel keeps."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Faults of a node and of the files that it shows: power, network, homes, shared storage."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager

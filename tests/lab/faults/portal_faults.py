@@ -1,7 +1,5 @@
 """Faults of the portal's own parts: hub, proxy, database, state disk, login."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sqlite3

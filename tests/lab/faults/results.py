@@ -1,7 +1,5 @@
 """What came of the faults: on the terminal, and with --record in docs/benchmarks/faults.json."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field

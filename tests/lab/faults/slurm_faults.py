@@ -1,7 +1,5 @@
 """Faults of Slurm: its daemons, and what administrators and other jobs do to the sessions' jobs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """Users around a fault: some hold a session, some start one, some wait in the queue."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 from collections.abc import Callable, Sequence

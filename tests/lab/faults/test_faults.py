@@ -1,7 +1,5 @@
 """The campaign: each fault strikes while users hold, start and wait for sessions."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

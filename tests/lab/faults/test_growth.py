@@ -1,7 +1,5 @@
 """Many random starts and stops: nothing is left of them, and what grows is told."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 

@@ -1,8 +1,6 @@
 """A training on two nodes loses a rank, a node or the network: its cell says so, and nothing is
 left of it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """A training on two nodes, started from a cell, and what may break it."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor

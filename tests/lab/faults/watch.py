@@ -1,7 +1,5 @@
 """A program of a user that asks the hub all through a fault, with a token that is good."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter

@@ -5,8 +5,6 @@ notebook runs as on its page: in a session that its user started at the hub, by 
 interface and the kernel's websocket, through the TLS front end.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Options of the suite."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.lab.mutation.modules import BY_NAME, MODULES

@@ -1,7 +1,5 @@
 """Mutants that no test can tell from the module, each with the reason."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass

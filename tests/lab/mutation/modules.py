@@ -1,7 +1,5 @@
 """The modules that are mutated, each with the tests that have to notice it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -1,7 +1,5 @@
 """Mutants of one module, made and run by mutmut in a copy of the checkout."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -3,8 +3,6 @@
 The score of the held-out sample is a figure beside that of the usual one, with a commit of its own.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import asdict

@@ -3,8 +3,6 @@
 mutmut itself tries all mutants, or those that are named, and names them only while it runs.
 """
 
-from __future__ import annotations
-
 import hashlib
 import sys
 from collections.abc import Iterable

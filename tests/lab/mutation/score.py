@@ -1,7 +1,5 @@
 """How many mutants of a module its tests notice."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Whether the tests of the important modules notice faults: mutmut puts them in, one by one."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.lab.mutation.equivalents import FILE, of_module, read_equivalents

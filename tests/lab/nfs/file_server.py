@@ -4,8 +4,6 @@ A Linux in user mode (Debian's `user-mode-linux`) runs the kernel's own server, 
 quotas, and mounts it with the kernel's own client. What it mounts is shown here over FUSE.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

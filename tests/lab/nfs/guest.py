@@ -6,8 +6,6 @@ on N_CLIENTS machines. Who connects to port `FILES` has operations on files done
 mounts; who connects to port `ORDERS` has programs run.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import re

@@ -1,7 +1,5 @@
 """Where the kernel in user mode is reached, and what it exports."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 # Of the guest, and of the machine around it at the other end of the cable.

@@ -4,8 +4,6 @@ Each operation is handed to the kernel in user mode that has the NFS mount, with
 and groups of who asks. NUMBER says which of its mounts, FOLDER which folder of it is shown.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from multiprocessing.connection import Client, Connection

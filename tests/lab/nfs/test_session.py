@@ -1,7 +1,5 @@
 """A session whose home and shared storage are on NFS."""
 
-from __future__ import annotations
-
 import subprocess
 import time
 

@@ -1,7 +1,5 @@
 """What the file server of these tests does, so that the others mean something."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest

@@ -1,7 +1,5 @@
 """What users do with files on NFS: runs, checkpoints and TensorBoards, on several machines."""
 
-from __future__ import annotations
-
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

@@ -4,8 +4,6 @@ They stand in a folder of their own, so that the environments of the portal stay
 kept, so that Horovod is compiled once.
 """
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest

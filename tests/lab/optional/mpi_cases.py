@@ -3,8 +3,6 @@
 The environment, the outcome lines and the folders are those of tests/support/launch_cases.py.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import time

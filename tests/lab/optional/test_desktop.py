@@ -1,7 +1,5 @@
 """The desktop of deploy/site/tools as a web tool: in a browser, and what other users reach."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -4,8 +4,6 @@ It is made from the ordinary index, or from what DSPORTAL_PACKAGES names, on thi
 of one machine reach no index. uv takes a Python of this machine, or downloads one.
 """
 
-from __future__ import annotations
-
 import os
 import pwd
 import subprocess

@@ -1,7 +1,5 @@
 """MLflow in its optional environment: a training of digits logs to it, and its page shows it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """MLflow as users see it: a session of the hub, behind its proxy, and behind the TLS front end."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Coroutine, Iterator

@@ -1,7 +1,5 @@
 """How MLflow's pages look: as dark as JupyterLab, and on a narrow screen."""
 
-from __future__ import annotations
-
 import json
 import re
 

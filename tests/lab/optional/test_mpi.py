@@ -1,7 +1,5 @@
 """Horovod over MPI from a session."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """MXNet in its optional environment: its notebook, its ranks, and its kernel."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

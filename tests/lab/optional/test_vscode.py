@@ -1,7 +1,5 @@
 """VS Code in a session, with the real code-server in a browser: used, unused, and by others."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """TensorBoard with its profiler, in its optional environment: a training of Keras is in it."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The files of two releases, made once for all tests."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

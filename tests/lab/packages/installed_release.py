@@ -1,7 +1,5 @@
 """A hub and sessions of environments that hold nothing but the files of a release."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Two releases, one after the other, made in a copy of the checkout by the command for releases."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The .deb in a Debian and the rpm in an empty root: the installer works from there."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Iterator

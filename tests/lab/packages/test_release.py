@@ -1,7 +1,5 @@
 """One command makes a release: every file, their checksums, the commit and the tag."""
 
-from __future__ import annotations
-
 import subprocess
 import tarfile
 import zipfile

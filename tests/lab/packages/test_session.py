@@ -1,7 +1,5 @@
 """Hub and session of the released files alone, and an upgrade with that session open."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

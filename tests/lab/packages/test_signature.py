@@ -1,7 +1,5 @@
 """Checksums are signed by a key of the releaser, and ordinary programs verify them."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

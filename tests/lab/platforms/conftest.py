@@ -1,7 +1,5 @@
 """Options of the suite."""
 
-from __future__ import annotations
-
 import pytest
 
 

@@ -1,7 +1,5 @@
 """The portal as its user finds it, on another Debian: run there by test_debian.py."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path

@@ -5,8 +5,6 @@ registries it comes through slirp4netns. The root is kept, and what was installe
 a fresh one, take it away.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import time

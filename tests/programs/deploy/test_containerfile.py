@@ -1,7 +1,5 @@
 """The steps of the image that copy single files copy all that the next program needs."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Sequence

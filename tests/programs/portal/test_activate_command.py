@@ -1,7 +1,5 @@
 """The Python of a kernel in a shell, by `source dsportal-activate`."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """What the command dsportal prints and how it ends."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

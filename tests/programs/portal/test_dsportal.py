@@ -1,7 +1,5 @@
 """The project of `dsportal`: its wheel, and what the package needs."""
 
-from __future__ import annotations
-
 import importlib
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The test command itself: a failure can never look like a success."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """Every command that a guide shows is run by a test, or it is said here why not."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Links and commands in the guides lead to what is there."""
 
-from __future__ import annotations
-
 import argparse
 import re
 import shlex

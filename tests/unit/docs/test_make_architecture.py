@@ -1,7 +1,5 @@
 """The page on the architecture shows the rooms as they are."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import sys

@@ -1,7 +1,5 @@
 """The pages of benchmarks say what the benchmarks measured."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

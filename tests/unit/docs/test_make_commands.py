@@ -1,7 +1,5 @@
 """The pages of commands are what the command itself says."""
 
-from __future__ import annotations
-
 from docs import make_commands
 
 

@@ -1,7 +1,5 @@
 """The gallery shows every template as the last test run saw it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

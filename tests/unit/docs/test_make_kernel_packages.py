@@ -1,7 +1,5 @@
 """The users' guide lists what the kernels hold, as the locks have it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType

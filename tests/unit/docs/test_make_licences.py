@@ -1,7 +1,5 @@
 """The page on licences names every package that an installation may bring."""
 
-from __future__ import annotations
-
 from email.message import Message
 from pathlib import Path
 from types import ModuleType

@@ -1,7 +1,5 @@
 """The described API is valid, and is that of hub and session: no route more, and no route less."""
 
-from __future__ import annotations
-
 import re
 
 from docs import make_rest

@@ -1,7 +1,5 @@
 """The pages of settings have what `dsportal config reference` prints."""
 
-from __future__ import annotations
-
 from docs import make_settings
 
 

@@ -1,7 +1,5 @@
 """Each picture of a guide is taken by a test, and shows sentences that the product has."""
 
-from __future__ import annotations
-
 import functools
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """Counts and durations in sentences."""
 
-from __future__ import annotations
-
 import pytest
 
 from dsportal.amounts import (

@@ -1,7 +1,5 @@
 """What a notebook shows of an error of a run."""
 
-from __future__ import annotations
-
 from dsportal.errors import LaunchError, hide_frames
 
 

@@ -1,7 +1,5 @@
 """What starts kernels runs in any Python from 3.7 on, which `dsportal` itself does not."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

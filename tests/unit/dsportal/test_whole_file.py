@@ -1,7 +1,5 @@
 """A file has its old content or its new one, and the permissions that were asked for."""
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path

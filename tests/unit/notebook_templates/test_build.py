@@ -1,7 +1,5 @@
 """The notebooks and their sources."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -1,7 +1,5 @@
 """Names that the portal serves are those of the name service, but for what others take apart."""
 
-from __future__ import annotations
-
 import pytest
 
 from spawner.account_names import LONGEST, objection

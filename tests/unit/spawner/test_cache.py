@@ -1,7 +1,5 @@
 """Values are requested once for many callers, and again when they have expired."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 

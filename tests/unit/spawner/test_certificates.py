@@ -1,7 +1,5 @@
 """The certificates of sessions, and what the hub takes for one."""
 
-from __future__ import annotations
-
 import base64
 import os
 import ssl

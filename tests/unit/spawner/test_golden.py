@@ -1,7 +1,5 @@
 """What a real Slurm printed, read by the parsers; see golden/slurm-22.05/README.md."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A request hidden in another one's body, as the proxy lets it through."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

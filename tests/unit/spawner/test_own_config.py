@@ -1,7 +1,5 @@
 """A user's own Jupyter configuration: what it may not decide, and when it is to blame."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Whether root alone can change a program."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

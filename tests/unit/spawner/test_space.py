@@ -1,7 +1,5 @@
 """How full folders are: what stat and a quota program print."""
 
-from __future__ import annotations
-
 import pytest
 
 from spawner.space import Space, parse_quota, parse_statfs

@@ -1,7 +1,5 @@
 """The end of a session as JupyterHub asks for it, with a job that may not end."""
 
-from __future__ import annotations
-
 import logging
 from types import SimpleNamespace
 from typing import Any

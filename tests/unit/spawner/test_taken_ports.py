@@ -1,7 +1,5 @@
 """Who holds the ports of a node, from the kernel's table to the hub's log."""
 
-from __future__ import annotations
-
 import os
 import pwd
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A database that another process holds, or whose disk is full: what is said, and who waits."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import sqlite3

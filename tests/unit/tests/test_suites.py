@@ -1,7 +1,5 @@
 """The suites that the workflows and the hooks name are those of tests/run."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

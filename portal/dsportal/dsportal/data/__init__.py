@@ -9,8 +9,6 @@
 Needs TensorFlow, and nothing else: it is installed into the environments of the frameworks.
 """
 
-from __future__ import annotations
-
 from dsportal.data.errors import DataError
 from dsportal.data.images import find_images
 from dsportal.data.pipelines import read_jpegs, read_shards

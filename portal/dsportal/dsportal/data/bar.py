@@ -1,7 +1,5 @@
 """The progress bar of a task in a cell."""
 
-from __future__ import annotations
-
 import html
 import time
 

@@ -6,8 +6,6 @@ files and for readable files of others. Pages that are still dirty are written o
 Source: posix_fadvise(2), POSIX_FADV_DONTNEED.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

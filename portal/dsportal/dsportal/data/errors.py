@@ -1,7 +1,5 @@
 """Errors of images and shards that a user can resolve."""
 
-from __future__ import annotations
-
 
 class DataError(Exception):
     """A folder of images or shards is missing, holds something else, or cannot be written.

@@ -1,7 +1,5 @@
 """Lists a folder of JPEG files, with one subfolder for each class."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Iterator

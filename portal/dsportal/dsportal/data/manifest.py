@@ -1,7 +1,5 @@
 """`shards.json`, the manifest of a folder of shards: rewritten whenever a shard is complete."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

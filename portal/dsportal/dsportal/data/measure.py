@@ -3,8 +3,6 @@
 As a program it reads an `Order` as JSON from standard input and prints rates as JSON.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

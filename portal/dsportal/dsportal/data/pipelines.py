@@ -8,8 +8,6 @@ usual for ImageNet. They differ in how the bytes are read and when they are deco
     model.fit(read_shards("isilon/photos-shards", batch_size=256))
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from typing import Any

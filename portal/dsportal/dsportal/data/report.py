@@ -8,8 +8,6 @@ Source:
     The arithmetic of Dell EMC's guide, 3.1.5: images/s x mean size of an image = throughput.
 """
 
-from __future__ import annotations
-
 import html
 import json
 import os

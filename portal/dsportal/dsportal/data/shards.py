@@ -9,8 +9,6 @@ Files are copied into the records unchanged; nothing is decoded. Images are shuf
 each shard holds images of all classes.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import random

@@ -6,8 +6,6 @@ slowed. It belongs to the product, since users compare their own storage with it
 `storage_report(..., open_ms=3)`.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

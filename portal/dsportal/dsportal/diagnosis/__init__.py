@@ -9,8 +9,6 @@ Pure: plain values in, text out. The tables are in modules of their own:
     log_tail                    the end of a log, without secrets
 """
 
-from __future__ import annotations
-
 from dsportal.diagnosis.ended import explain_end
 from dsportal.diagnosis.log_tail import log_tail, redact
 from dsportal.diagnosis.messages import Diagnosis, Situation

@@ -1,7 +1,5 @@
 """Why a job ended, from its last state, exit code, signal and Slurm's reason."""
 
-from __future__ import annotations
-
 import re
 import signal as signals
 

@@ -4,8 +4,6 @@ Slurm has about 160 of them, composed of who has the limit, what it counts and o
 them by rule covers combinations that a later release adds.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The end of a job's log, made safe to show: without tokens, colours and endless lines."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

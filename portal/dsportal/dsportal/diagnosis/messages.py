@@ -1,7 +1,5 @@
 """The form of a diagnosis: one sentence and one next step."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Why a job waits, from the reason that Slurm prints: a word or a sentence."""
 
-from __future__ import annotations
-
 import re
 
 from dsportal.amounts import format_duration

@@ -3,8 +3,6 @@
 Limits of accounts and of qualities of service are parsed by rule: see `limits`.
 """
 
-from __future__ import annotations
-
 from dsportal.diagnosis.messages import Words
 
 _BY_ITSELF = "No action is needed: the {session} starts by itself."

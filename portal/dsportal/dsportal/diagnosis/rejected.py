@@ -1,7 +1,5 @@
 """Why sbatch refused a job, from its standard error."""
 
-from __future__ import annotations
-
 import re
 
 from dsportal.diagnosis.limit_reasons import explain_limit, find_limit

@@ -1,7 +1,5 @@
 """Texts for the errors with which sbatch refuses a job."""
 
-from __future__ import annotations
-
 from dsportal.diagnosis.messages import Words
 from dsportal.slurm.no_answer import UNAUTHENTICATED, UNREACHABLE
 

@@ -1,7 +1,5 @@
 """Keras 3 callbacks under Horovod's names; reached as `horovod_keras.callbacks`."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A Keras 3 callback that saves a training and resumes it; reached as `horovod_keras.callbacks`."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Chooses how often Horovod looks for new gradients, from how long a step takes."""
 
-from __future__ import annotations
-
 import math
 import os
 import time

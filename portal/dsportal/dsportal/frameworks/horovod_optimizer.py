@@ -1,7 +1,5 @@
 """A Keras 3 optimizer that averages gradients over the ranks; reached through `horovod_keras`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A Keras callback that feeds the progress bar in the cell."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import keras

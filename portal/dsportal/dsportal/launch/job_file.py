@@ -1,7 +1,5 @@
 """Renders job files for sbatch: a training script on several nodes, or a notebook. Pure."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Sequence
 from pathlib import Path

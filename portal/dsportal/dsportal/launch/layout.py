@@ -1,7 +1,5 @@
 """Shape of a run: how many ranks on how many nodes, and whether the session can hold them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import TypeGuard
 

@@ -1,7 +1,5 @@
 """Slurm's states and reasons as sentences, the same that the portal's pages show for a session."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from dsportal import diagnosis

@@ -3,8 +3,6 @@
 The variables of ranks that meet over MPI are in `dsportal.task.environment`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from importlib.util import find_spec
 from pathlib import Path

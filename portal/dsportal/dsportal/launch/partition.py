@@ -1,7 +1,5 @@
 """Limits of a partition, and what a run may ask of it: a larger one would wait for ever."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from dsportal.amounts import format_duration

@@ -1,7 +1,5 @@
 """The session of a notebook: one Slurm job on one node, with its GPUs and cores."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass

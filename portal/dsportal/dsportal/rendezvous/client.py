@@ -1,7 +1,5 @@
 """The ranks' client of the run's store."""
 
-from __future__ import annotations
-
 import hashlib
 import http.client
 import time

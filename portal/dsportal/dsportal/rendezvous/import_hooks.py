@@ -5,8 +5,6 @@ which never calls the methods it replaces; and a build that does not understand 
 trains N times alone. In every rank both become errors.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib.machinery
 import importlib.util

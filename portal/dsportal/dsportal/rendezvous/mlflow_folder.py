@@ -4,8 +4,6 @@ MLflow 3.17 makes the folder and then, in it, its first experiment: a rank that 
 fails, since the folder is there and the experiment is not.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import tempfile

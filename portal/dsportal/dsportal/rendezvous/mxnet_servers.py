@@ -10,8 +10,6 @@ Source:
     by the port.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import secrets

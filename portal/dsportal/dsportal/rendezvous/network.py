@@ -1,7 +1,5 @@
 """Addresses and interfaces of this node on the cluster's network."""
 
-from __future__ import annotations
-
 import array
 import fcntl
 import re

@@ -9,8 +9,6 @@ Source:
     written in Python.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from types import ModuleType

@@ -1,7 +1,5 @@
 """PyTorch's TensorBoard writers of this process, for what `report` logs."""
 
-from __future__ import annotations
-
 import functools
 import weakref
 from types import ModuleType

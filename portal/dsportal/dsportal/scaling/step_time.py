@@ -10,8 +10,6 @@ Source:
     Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms, 2009: cost of the ring.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

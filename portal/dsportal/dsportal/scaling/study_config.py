@@ -1,7 +1,5 @@
 """Configurations that a scaling study measures, and the figures of each."""
 
-from __future__ import annotations
-
 import re
 import statistics
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """The training steps that a scaling study runs on its ranks."""
 
-from __future__ import annotations
-
 import os
 import statistics
 import time

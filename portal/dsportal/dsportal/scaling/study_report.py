@@ -1,7 +1,5 @@
 """Tables and plots of a scaling study, as text and as one HTML file. Pure."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """The errors that reading what people and Slurm wrote can raise."""
 
-from __future__ import annotations
-
 
 class PortalError(Exception):
     """Base of all errors that a user or a site can cause.

@@ -1,7 +1,5 @@
 """What squeue, sacct and sbatch are told to print, and the fields of the lines that they print."""
 
-from __future__ import annotations
-
 import re
 import secrets
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Recognizes that slurmctld gave no answer, so that nothing was decided about any job."""
 
-from __future__ import annotations
-
 # Parts of the errors of Slurm's commands; case does not matter.
 #
 # Source: src/common/slurm_errno.c and slurm_protocol_api.c of Slurm 22.05 to 25.11, and captures of

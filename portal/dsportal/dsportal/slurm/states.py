@@ -1,7 +1,5 @@
 """The states of a Slurm job, and what each means for a session."""
 
-from __future__ import annotations
-
 import re
 from enum import Enum
 

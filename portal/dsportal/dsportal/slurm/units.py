@@ -1,7 +1,5 @@
 """Converts Slurm's texts for time and memory to seconds and MiB, and back."""
 
-from __future__ import annotations
-
 import math
 import re
 

@@ -1,7 +1,5 @@
 """Logs to the run of MLflow that a training has started, if it has."""
 
-from __future__ import annotations
-
 import json
 import logging
 import sys

@@ -11,8 +11,6 @@ In the loop of a function that runs on ranks, with PyTorch or plain Python:
 Keras: `hvd.callbacks.ProgressCallback(batch_size)`, or `dsportal.frameworks.keras_progress`.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import deque

@@ -1,7 +1,5 @@
 """Logs what a training reports to the run of MLflow and to the TensorBoard writer that are open."""
 
-from __future__ import annotations
-
 import math
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Python 2, for old code: any interpreter of it, such as CPython 2.7 or Jython."""
 
-from __future__ import annotations
-
 from portal.environments.languages import Language
 
 LANGUAGE = Language(

@@ -4,8 +4,6 @@ ipykernel for Python 2 ended with release 4.10; this kernel runs in the server's
 hands each cell to the interpreter.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The pages of MLflow in this session, one for each folder of runs."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path

@@ -11,8 +11,6 @@ Source:
     open, and an address that cannot be guessed.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Forwards requests of the browser to MLflow, which knows nothing of its path."""
 
-from __future__ import annotations
-
 import re
 
 import httpcore

@@ -4,8 +4,6 @@ Runs are files, which several nodes can write at once on network storage; SQLite
 locks its file, which many network file systems do not support.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import MutableMapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files in folders of an unprivileged account: root follows no link there."""
 
-from __future__ import annotations
-
 import os
 import pwd
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The certificate of the LDAP server of the demo."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil

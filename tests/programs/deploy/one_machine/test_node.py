@@ -1,7 +1,5 @@
 """How many nodes the simulated cluster has."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

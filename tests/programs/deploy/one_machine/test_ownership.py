@@ -1,7 +1,5 @@
 """What deploy/up takes for its own, and what it leaves to the machine."""
 
-from __future__ import annotations
-
 import os
 import socket
 from collections.abc import Iterator

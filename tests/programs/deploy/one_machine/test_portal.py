@@ -1,7 +1,5 @@
 """The portal's settings on one machine: written by deploy/up until somebody changes them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Daemons of the demo, by a supervisor of the tests' own."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """The Ansible role asks the installer for what it knows, and changes nothing twice."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

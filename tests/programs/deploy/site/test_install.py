@@ -1,7 +1,5 @@
 """What deploy/site/install writes, and what it leaves alone."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import stat

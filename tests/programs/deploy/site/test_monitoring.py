@@ -1,7 +1,5 @@
 """Dashboard and alerts name metrics that there are, and each alert has its line in the run-book."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

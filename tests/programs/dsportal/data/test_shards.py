@@ -1,7 +1,5 @@
 """Shards as users write, open and verify them, with the TensorFlow of their kernel."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -4,8 +4,6 @@ Prints a line for each case, OUTCOME and JSON, as tests/support/launch_cases.py 
 all cases, one after the other.
 """
 
-from __future__ import annotations
-
 import faulthandler
 import json
 

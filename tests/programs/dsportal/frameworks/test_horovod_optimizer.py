@@ -1,7 +1,5 @@
 """DistributedOptimizer on two ranks over Gloo, with the Keras and the Horovod of their kernel."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

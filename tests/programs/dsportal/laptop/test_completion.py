@@ -1,7 +1,5 @@
 """What bash completes with the script that the command prints."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest

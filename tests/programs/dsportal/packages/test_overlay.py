@@ -1,7 +1,5 @@
 """The folder of a user's packages: made at once, over the interpreter of this test."""
 
-from __future__ import annotations
-
 import subprocess
 from dataclasses import replace
 from pathlib import Path

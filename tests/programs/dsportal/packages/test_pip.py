@@ -1,7 +1,5 @@
 """What pip says in a kernel, over the interpreter of this test and wheels made here."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The guards, over modules that stand in for Horovod and Keras."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The rendezvous over real HTTP."""
 
-from __future__ import annotations
-
 import http.client
 import os
 import socket

@@ -1,7 +1,5 @@
 """A kernel on ports works as any other, and leaves nothing behind, however it ends."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """A kernel that another program than the notebook server starts, on ports, as VS Code does."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What `import tensorflow` prints, by TF_CPP_MIN_LOG_LEVEL."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Variables that move from a real kernel to another one."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Sequence

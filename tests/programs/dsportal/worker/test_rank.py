@@ -1,7 +1,5 @@
 """The end of a rank."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Losses of the real frameworks."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A user whose index is a folder of wheels, and whose portal ships one kernel."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """ipykernel for images that have only Python: the real uv, and a stand-in of apptainer."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

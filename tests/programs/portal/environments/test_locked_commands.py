@@ -1,7 +1,5 @@
 """`dsportal environments new`, `update` and `export`, with the real uv and wheels made here."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

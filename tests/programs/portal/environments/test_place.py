@@ -1,7 +1,5 @@
 """What `dsportal environments add PATH` finds at a path."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The registry of virtual environments that are there, and while several commands change it."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import re

@@ -1,7 +1,5 @@
 """Environments are removed with all of their files, whatever happens meanwhile."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil

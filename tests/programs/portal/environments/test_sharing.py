@@ -1,7 +1,5 @@
 """An environment in the folder of a project, used by others of its group."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import re

@@ -1,7 +1,5 @@
 """One hub at a time has a state_dir."""
 
-from __future__ import annotations
-
 import errno
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A session whose feature was left out, folder and all: the rest of it runs."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

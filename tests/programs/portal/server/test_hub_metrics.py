@@ -1,7 +1,5 @@
 """What a user's notebook server loads of the hub."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

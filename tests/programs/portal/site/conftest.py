@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from tests.support.portal_toml import settings
 
 __all__ = ["settings"]

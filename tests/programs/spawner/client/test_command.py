@@ -1,7 +1,5 @@
 """One command of Slurm: its environment, and the time that it has."""
 
-from __future__ import annotations
-
 import os
 import re
 import time

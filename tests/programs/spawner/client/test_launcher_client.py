@@ -1,7 +1,5 @@
 """Whose fault it is that nothing was done for a user: sudo's, the launcher's, or Slurm's."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

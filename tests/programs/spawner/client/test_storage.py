@@ -1,7 +1,5 @@
 """The probe that says how full folders are, and the site's quota program, which it asks."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

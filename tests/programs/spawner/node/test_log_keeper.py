@@ -1,7 +1,5 @@
 """The log of a session stays under its limit, and its last words are in it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

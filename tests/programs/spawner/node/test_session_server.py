@@ -1,7 +1,5 @@
 """Nobody is kept out of a session by a file of their own, and nothing keeps it from its end."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The one program that sudo allows, started as sudo starts it; tests/unit has what it answers."""
 
-from __future__ import annotations
-
 import ast
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """What a killed run has changed is put back by the next one."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

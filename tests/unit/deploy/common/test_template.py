@@ -1,7 +1,5 @@
 """Plain files with names in them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

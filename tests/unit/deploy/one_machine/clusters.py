@@ -1,7 +1,5 @@
 """The two clusters that deploy/up can make, for tests."""
 
-from __future__ import annotations
-
 from deploy.one_machine.cluster import (
     SIMULATED_CORES,
     SIMULATED_MEMORY_MIB,

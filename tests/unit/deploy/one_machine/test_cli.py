@@ -1,7 +1,5 @@
 """The portal in the foreground: up, stay, down."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """What deploy/up adds by default and on request."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

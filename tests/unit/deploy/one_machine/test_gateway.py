@@ -1,7 +1,5 @@
 """Why the nodes have a way to the internet, or none, and its rules; tests/deploy tries it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """NVIDIA GPUs as the driver names them, and what Slurm is told about them."""
 
-from __future__ import annotations
-
 import pytest
 
 from deploy.one_machine.gpus import Gpu, format_gres, gres_type, parse_nvidia_smi

@@ -1,7 +1,5 @@
 """Which name servers the nodes can ask."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

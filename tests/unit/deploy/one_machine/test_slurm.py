@@ -1,7 +1,5 @@
 """Slurm's configuration for the cluster on one machine."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Steps: which are done, and what is printed when one fails."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What deploy/up writes for LDAP, the name service, sudo and the portal."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The names in the files of the packages."""
 
-from __future__ import annotations
-
 import pytest
 
 from deploy.common.template import fill

@@ -1,7 +1,5 @@
 """What a release writes into the texts of the checkout and of the packages."""
 
-from __future__ import annotations
-
 from datetime import date
 from pathlib import Path
 

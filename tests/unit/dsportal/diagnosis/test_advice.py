@@ -1,7 +1,5 @@
 """A next step names only what its user can do."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,7 +1,5 @@
 """When Horovod looks for gradients less often, and when it does not."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

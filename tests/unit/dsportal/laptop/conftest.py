@@ -1,7 +1,5 @@
 """A hub that gives the answers of a test, and a user who is logged in to it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """How the command ends, and what is made from its parser."""
 
-from __future__ import annotations
-
 import pytest
 
 from dsportal import __version__

@@ -1,7 +1,5 @@
 """A host of ssh that stands for a session."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

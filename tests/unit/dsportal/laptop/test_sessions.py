@@ -1,7 +1,5 @@
 """The verbs of sessions, against a hub that gives the answers of a test."""
 
-from __future__ import annotations
-
 import json
 import webbrowser
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Why ssh does not get to a session, in words."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 

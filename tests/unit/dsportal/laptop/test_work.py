@@ -1,7 +1,5 @@
 """The verbs of jobs, output and GPUs, against a hub and a session with the answers of a test."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

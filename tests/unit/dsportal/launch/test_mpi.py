@@ -1,7 +1,5 @@
 """When a run over MPI is refused, and in which words."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

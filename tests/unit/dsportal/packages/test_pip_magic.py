@@ -1,7 +1,5 @@
 """The magic `%pip`, with a shell that only remembers what it is told."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 

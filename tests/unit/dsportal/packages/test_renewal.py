@@ -1,7 +1,5 @@
 """Packages for a new release of a kernel, with a shell that only remembers what it is told."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """MLflow's folder of runs, made by several ranks at once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import ModuleType
 from typing import Any

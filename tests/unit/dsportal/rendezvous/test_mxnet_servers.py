@@ -1,7 +1,5 @@
 """MXNet's distributed stores, over a module that stands in for MXNet."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

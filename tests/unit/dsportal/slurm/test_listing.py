@@ -1,7 +1,5 @@
 """What squeue and sacct are told to print is what is read, and nobody else can add a line."""
 
-from __future__ import annotations
-
 import pytest
 
 from dsportal.slurm.listing import LongSqueue, Sacct, Squeue, job_options, new_nonce

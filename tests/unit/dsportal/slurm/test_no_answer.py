@@ -1,7 +1,5 @@
 """What Slurm prints when it gave no answer, told from every refusal."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

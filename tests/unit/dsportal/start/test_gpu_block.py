@@ -1,7 +1,5 @@
 """A cell that is one block with GPUs."""
 
-from __future__ import annotations
-
 import pytest
 
 from dsportal.start.gpu_block import as_magic

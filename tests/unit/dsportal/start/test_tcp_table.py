@@ -1,7 +1,5 @@
 """What the kernel says of the sockets of this host."""
 
-from __future__ import annotations
-
 import os
 import socket
 from ipaddress import ip_address

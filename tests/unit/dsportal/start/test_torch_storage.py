@@ -1,7 +1,5 @@
 """The device that takes the place of another kernel's."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

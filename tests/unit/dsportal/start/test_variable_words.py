@@ -1,7 +1,5 @@
 """The cell that made a variable, and what is said of it."""
 
-from __future__ import annotations
-
 import pytest
 
 from dsportal.start.variable_words import cell_of, largest

@@ -1,7 +1,5 @@
 """The digits that several notebooks read."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 

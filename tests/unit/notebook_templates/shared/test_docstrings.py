@@ -1,7 +1,5 @@
 """The text that templates about language read."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

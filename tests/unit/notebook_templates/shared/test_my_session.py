@@ -1,7 +1,5 @@
 """What the first notebook says about the session."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import subprocess

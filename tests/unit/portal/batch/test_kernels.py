@@ -1,7 +1,5 @@
 """The kernels of a session by their names, as programs in jobs find them."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

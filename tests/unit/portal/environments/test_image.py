@@ -1,7 +1,5 @@
 """Images made from containers: what is refused, and where the key of a registry goes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

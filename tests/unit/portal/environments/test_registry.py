@@ -1,7 +1,5 @@
 """The registry of environments: what its files may say, and what becomes of a wrong entry."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Where uv takes packages from, and what it says if there is no uv."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What the settings become on JupyterHub's configuration."""
 
-from __future__ import annotations
-
 import copy
 import json
 import re

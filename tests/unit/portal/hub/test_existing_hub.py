@@ -1,7 +1,5 @@
 """The spawner added to a hub that a site already has: what is there stays and comes first."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

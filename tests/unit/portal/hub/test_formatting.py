@@ -1,7 +1,5 @@
 """Amounts as users read them."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 import pytest

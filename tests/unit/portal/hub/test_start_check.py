@@ -1,7 +1,5 @@
 """What a hub says at its start that its head node lacks."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

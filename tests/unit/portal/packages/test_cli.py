@@ -1,7 +1,5 @@
 """What `dsportal packages` prints, over made-up kernels and the interpreter of this test."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

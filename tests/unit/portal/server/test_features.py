@@ -1,7 +1,5 @@
 """The features of a session: which there are, and what they do before its first page."""
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

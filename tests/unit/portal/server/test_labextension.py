@@ -1,7 +1,5 @@
 """The built extension is whole, and all of it is shipped."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

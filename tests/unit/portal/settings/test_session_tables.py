@@ -1,7 +1,5 @@
 """What the hub tells a session is read as it was written, by other releases too."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

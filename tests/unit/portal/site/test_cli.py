@@ -1,7 +1,5 @@
 """The administrators' commands."""
 
-from __future__ import annotations
-
 import re
 from importlib import import_module
 from pathlib import Path

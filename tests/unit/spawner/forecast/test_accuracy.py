@@ -1,7 +1,5 @@
 """How good forecasts were, and that a restart of the hub forgets nothing."""
 
-from __future__ import annotations
-
 import logging
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

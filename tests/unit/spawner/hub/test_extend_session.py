@@ -1,7 +1,5 @@
 """An extension, from its request to the new end that pages show."""
 
-from __future__ import annotations
-
 import asyncio
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Who may report a port, and what counts as one."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Whether users may be sent to what a spawner says of its server."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

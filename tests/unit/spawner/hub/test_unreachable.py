@@ -1,7 +1,5 @@
 """A request for a ready session that the proxy led to the hub."""
 
-from __future__ import annotations
-
 import logging
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """A setting of batchspawner that does nothing is named, with what takes its place."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from types import SimpleNamespace

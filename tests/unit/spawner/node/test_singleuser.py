@@ -1,7 +1,5 @@
 """The node's side: the address, the port that is kept, and the report to the hub."""
 
-from __future__ import annotations
-
 import http.server
 import json
 import logging

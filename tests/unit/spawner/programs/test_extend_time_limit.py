@@ -1,7 +1,5 @@
 """The one program that extends a limit, without Slurm; tests/slurm has it with one."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

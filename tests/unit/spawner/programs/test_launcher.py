@@ -1,7 +1,5 @@
 """The one program that sudo allows, without starting anything; tests/programs starts it."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """The program that looks at storage before a session, as the user; without a launcher."""
 
-from __future__ import annotations
-
 import errno
 import os
 import pwd

@@ -1,7 +1,5 @@
 """A setting is one line: key, trait, what a session is told, and a row of the reference."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, fields
 

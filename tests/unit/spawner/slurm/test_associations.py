@@ -1,7 +1,5 @@
 """What Slurm's accounting lets users have."""
 
-from __future__ import annotations
-
 import pytest
 
 from dsportal.slurm.errors import OptionsError

@@ -1,7 +1,5 @@
 """The job of a session, compared with recorded ones, and tried under bash."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import signal

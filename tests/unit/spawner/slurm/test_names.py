@@ -1,7 +1,5 @@
 """Which texts can be one name of Slurm's."""
 
-from __future__ import annotations
-
 import pytest
 
 from spawner.slurm.names import is_name

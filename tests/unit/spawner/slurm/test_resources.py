@@ -1,7 +1,5 @@
 """The resources that come with each GPU."""
 
-from __future__ import annotations
-
 import pytest
 
 from dsportal.slurm.errors import OptionsError

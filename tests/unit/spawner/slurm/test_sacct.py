@@ -1,7 +1,5 @@
 """What sacct prints about ends and GPUs, and what is said where accounting does not answer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial

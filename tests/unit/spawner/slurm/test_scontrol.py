@@ -1,7 +1,5 @@
 """What scontrol prints about a job and about reservations."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from dsportal.slurm.states import JobState

@@ -1,7 +1,5 @@
 """What squeue prints about jobs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

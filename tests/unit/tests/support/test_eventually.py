@@ -1,7 +1,5 @@
 """What tests wait with."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.eventually import eventually, throughout

@@ -1,7 +1,5 @@
 """No statement is overlooked by tests that look at source code."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

@@ -6,8 +6,6 @@ Once it listens it prints `{"note": ""}` on standard output; the note says what 
 fast data server cannot be used.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib
 import io

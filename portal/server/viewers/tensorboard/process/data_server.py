@@ -1,7 +1,5 @@
 """TensorBoard's own fast reader of event files."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Another Python than the system's: who chooses it, and which ones are refused."""
 
-from __future__ import annotations
-
 import io
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Packages of npm from a lock file, with a stand-in for npm."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

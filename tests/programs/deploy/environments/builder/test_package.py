@@ -1,7 +1,5 @@
 """The commands that sessions have on their PATH."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The recipe for RStudio, with a stand-in for RStudio Server, which no registry has."""
 
-from __future__ import annotations
-
 import os
 import stat
 import subprocess

@@ -1,7 +1,5 @@
 """What a Python of a session runs first: it changes nothing that a program could notice."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

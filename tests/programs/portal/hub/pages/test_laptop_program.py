@@ -1,7 +1,5 @@
 """The program for laptops, as the hub serves it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

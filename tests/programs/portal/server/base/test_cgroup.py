@@ -1,7 +1,5 @@
 """CPU and memory of a job, from control groups of both versions and from processes."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

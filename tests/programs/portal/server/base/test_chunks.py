@@ -1,7 +1,5 @@
 """The memory that uploads leave in a session's server, at a hub that is a stand-in."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Where sessions find the portal's command."""
 
-from __future__ import annotations
-
 import os
 import pty
 import shutil

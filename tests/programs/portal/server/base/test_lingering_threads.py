@@ -1,7 +1,5 @@
 """A process ends although a thread of it does not, and not before what still writes."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

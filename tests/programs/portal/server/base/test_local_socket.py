@@ -1,7 +1,5 @@
 """TensorBoard from a cell: who may ask, and what the cell shows."""
 
-from __future__ import annotations
-
 import os
 import stat
 import subprocess

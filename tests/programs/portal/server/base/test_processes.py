@@ -1,7 +1,5 @@
 """The session's programs one by one, on real processes."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Tasks of the dialogs, with the real command, the real uv and wheels made here."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

@@ -1,7 +1,5 @@
 """Git's settings of a session, read by git itself."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

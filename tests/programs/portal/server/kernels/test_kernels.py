@@ -1,7 +1,5 @@
 """What is known of the environments of the registry while a session starts, and later."""
 
-from __future__ import annotations
-
 import logging
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Slurm's programs for kernels in images: a client as in the image, and programs outside of it."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

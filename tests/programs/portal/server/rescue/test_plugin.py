@@ -1,7 +1,5 @@
 """The page in place of one that failed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.support.session_server import session_server

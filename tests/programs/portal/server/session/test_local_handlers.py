@@ -1,7 +1,5 @@
 """What VS Code asks and tells on the socket that only its user can open."""
 
-from __future__ import annotations
-
 import json
 import socket
 import tempfile

@@ -1,7 +1,5 @@
 """How many connections there may be, and which of them count as use."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import sys

@@ -1,7 +1,5 @@
 """The storages of the site, as the session of a user finds them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from portal.server.storage.handlers import describe

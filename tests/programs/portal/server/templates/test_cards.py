@@ -1,7 +1,5 @@
 """The launcher's cards, a site's further templates, and a template restored with a click."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

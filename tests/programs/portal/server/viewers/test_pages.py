@@ -1,7 +1,5 @@
 """TensorBoards as a user of the REST interface sees them, with a stand-in for their program."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Awaitable, Callable, Iterator

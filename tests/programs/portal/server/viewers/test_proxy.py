@@ -1,7 +1,5 @@
 """What a browser and TensorBoard get to see of each other."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The program that looks at GPUs on a node, with stand-ins for what it starts there."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What the program of the trial job finds on a node, in folders made here."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

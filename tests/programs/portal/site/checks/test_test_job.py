@@ -1,7 +1,5 @@
 """What the trial job's script and its findings are."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -1,7 +1,5 @@
 """`dsportal install-launcher`: programs that root alone can change, and rules that visudo takes."""
 
-from __future__ import annotations
-
 import io
 import os
 import stat

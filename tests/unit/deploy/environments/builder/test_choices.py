@@ -1,7 +1,5 @@
 """TensorFlow and PyTorch with the CUDA libraries or without: who chooses, and what is installed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

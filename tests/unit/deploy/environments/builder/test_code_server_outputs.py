@@ -1,7 +1,5 @@
 """What VS Code lets a notebook run, in a stand-in for its scripts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

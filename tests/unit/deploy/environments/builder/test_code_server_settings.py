@@ -1,7 +1,5 @@
 """The settings of VS Code that decide whom it calls, in a stand-in for its server."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Which CUDA toolkit Horovod is compiled with."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

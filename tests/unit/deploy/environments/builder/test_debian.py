@@ -1,7 +1,5 @@
 """Packages of the system where there is no apt-get: named, never installed."""
 
-from __future__ import annotations
-
 import ast
 import io
 import sys

@@ -1,7 +1,5 @@
 """Locks, and what of the caller reaches the package clients."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """What is copied out of the checkout for users and for sudo."""
 
-from __future__ import annotations
-
 import io
 import stat
 from pathlib import Path

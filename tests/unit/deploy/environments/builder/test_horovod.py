@@ -1,7 +1,5 @@
 """Which wheel of Horovod serves which build, and what its build is told."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The image for the kernel tests is of this machine's Debian, and of that Debian's Python."""
 
-from __future__ import annotations
-
 import io
 import platform
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The kernels of the frameworks, as the launcher describes them."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

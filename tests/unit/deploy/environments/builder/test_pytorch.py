@@ -1,7 +1,5 @@
 """PyTorch with CUDA and without: what is installed, and torchvision beside the latter."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is built, in which order, and what is said about it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO

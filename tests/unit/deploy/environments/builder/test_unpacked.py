@@ -1,7 +1,5 @@
 """promtool comes from the package that has it in this machine's Debian."""
 
-from __future__ import annotations
-
 import platform
 
 import pytest

@@ -1,7 +1,5 @@
 """The operator's REST interface, at a hub with its own routes and rights."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Who is removed from the portal, and what goes with them."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Tokens of the site's own services."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

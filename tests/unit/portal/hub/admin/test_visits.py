@@ -1,7 +1,5 @@
 """What counts as going to somebody else's session."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterator

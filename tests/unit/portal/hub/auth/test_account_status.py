@@ -1,7 +1,5 @@
 """Refusals and silence are remembered for a while, and one question serves all who ask."""
 
-from __future__ import annotations
-
 import asyncio
 import pwd
 

@@ -1,7 +1,5 @@
 """Which accounts of the name service may log in."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager

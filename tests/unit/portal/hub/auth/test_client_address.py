@@ -1,7 +1,5 @@
 """Where a login comes from."""
 
-from __future__ import annotations
-
 import os
 import socket
 from ipaddress import ip_address

@@ -1,7 +1,5 @@
 """What a login form may hold."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

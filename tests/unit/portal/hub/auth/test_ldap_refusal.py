@@ -1,7 +1,5 @@
 """What a directory says about a login that it refuses."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """For which servers a certificate is good."""
 
-from __future__ import annotations
-
 import pytest
 
 from portal.hub.auth.ldap_servers import names_address

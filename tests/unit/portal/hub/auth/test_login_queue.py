@@ -1,7 +1,5 @@
 """Attempts that wait for their turn, and those that nobody waits for any more."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """Whose password is checked next, and how long guessing takes."""
 
-from __future__ import annotations
-
 import pytest
 
 from portal.hub.auth.login_throttle import (

@@ -1,7 +1,5 @@
 """Another authenticator by one setting: what is passed through and what is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """What administrators may do, and that what a database holds of them does not stay."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """What the form of GPUs says, for clusters of all sorts and for none that answers."""
 
-from __future__ import annotations
-
 import asyncio
 import copy
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """A start from the form: the account is rechecked before the browser may be sent to its page."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

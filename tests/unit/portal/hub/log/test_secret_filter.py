@@ -1,7 +1,5 @@
 """Tokens that libraries write into the hub's log with the address that holds them."""
 
-from __future__ import annotations
-
 import json
 import logging
 import logging.config

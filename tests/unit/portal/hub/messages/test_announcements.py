@@ -1,7 +1,5 @@
 """Announcements: what the file may hold, when they are shown, and that a change is seen."""
 
-from __future__ import annotations
-
 import logging
 import os
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """The drain: it holds over restarts, and in doubt."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The portal's certificate authority and its renewal."""
 
-from __future__ import annotations
-
 import stat
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

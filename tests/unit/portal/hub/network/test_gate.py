@@ -1,7 +1,5 @@
 """Whose allowance a request is taken from, and what it costs."""
 
-from __future__ import annotations
-
 import logging
 from types import SimpleNamespace
 from typing import Any

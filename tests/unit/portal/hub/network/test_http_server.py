@@ -1,7 +1,5 @@
 """The hub's server with real connections: what it refuses, drops and counts."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

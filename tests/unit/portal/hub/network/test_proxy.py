@@ -1,7 +1,5 @@
 """What the hub tells the proxy of a route."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock

@@ -1,7 +1,5 @@
 """How much one user may ask of the hub."""
 
-from __future__ import annotations
-
 import pytest
 
 from portal.hub.network import rate_limiter

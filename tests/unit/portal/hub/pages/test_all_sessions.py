@@ -1,7 +1,5 @@
 """What administrators see of everybody's sessions."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """What a teacher sees of the sessions of a class."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Partitions, nodes and one's own jobs on the cluster page."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The cluster page: counts, waiting sessions, and what it costs with a thousand nodes."""
 
-from __future__ import annotations
-
 from portal.hub.pages.cluster_handlers import offered
 from portal.hub.pages.cluster_view import describe_accuracy, describe_cluster
 from spawner.forecast.accuracy import Accuracy

@@ -1,7 +1,5 @@
 """The portal's sentences in place of JupyterHub's."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

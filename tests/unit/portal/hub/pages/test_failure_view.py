@@ -1,7 +1,5 @@
 """What the page of a failed start or an ended session makes of the way it ended."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

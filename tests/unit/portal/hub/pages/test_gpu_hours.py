@@ -1,7 +1,5 @@
 """What the home page says of GPU hours, day by day, and of the sessions that have ended."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from typing import Any
 

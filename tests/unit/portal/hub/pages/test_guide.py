@@ -1,7 +1,5 @@
 """The guides as pages of the hub."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

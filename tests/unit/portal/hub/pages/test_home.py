@@ -1,7 +1,5 @@
 """What the home page says of storage, of messages and of what does not answer."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace

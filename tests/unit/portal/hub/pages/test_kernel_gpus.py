@@ -1,7 +1,5 @@
 """What the kernels of a session hold, in the lists of the hub."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the server page says of a session in each of its states."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any

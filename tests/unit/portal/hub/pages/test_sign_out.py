@@ -1,7 +1,5 @@
 """What the page says of the sessions that remain after signing out."""
 
-from __future__ import annotations
-
 from portal.hub.pages.session_state import SessionView
 from portal.hub.pages.sign_out import describe_remaining
 

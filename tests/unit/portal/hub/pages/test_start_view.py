@@ -1,7 +1,5 @@
 """The waiting page and the failure page as they are without a script."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta, timezone
 from types import SimpleNamespace
 from typing import Any

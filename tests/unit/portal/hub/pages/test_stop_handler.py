@@ -1,7 +1,5 @@
 """A stop of a session that runs, starts, or does neither."""
 
-from __future__ import annotations
-
 import asyncio
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """What the page of tokens says of each, and what it offers for a new one."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Each default stands once, in the line of its setting."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from dataclasses import fields

@@ -1,7 +1,5 @@
 """What an administrator sees of portal.toml, right and wrong."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The example file and the reference say what the code accepts, no more and no less."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What guests of sessions may do, over a restart of the hub and no longer than the session."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What a session is told of a guest: by share and grant together, and of its own guests only."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Whose session is shared with whom, and what is left of it when the session ends."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any
 

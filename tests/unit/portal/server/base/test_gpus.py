@@ -2,8 +2,6 @@
 
 # ruff: noqa: N802 - the names are those of NVIDIA's library
 
-from __future__ import annotations
-
 import sys
 from types import ModuleType, SimpleNamespace
 from typing import Any

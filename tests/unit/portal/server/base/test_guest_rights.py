@@ -1,7 +1,5 @@
 """What the hub says of guests, and what counts while it says nothing."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Hiding plugins of JupyterLab."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """When a session counts as idle, with a clock of the test's own."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """What programs of a session inherit: PYTHONPATH, and the job's variables."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

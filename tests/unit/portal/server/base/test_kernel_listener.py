@@ -1,7 +1,5 @@
 """One connection to each kernel tells all parts what it publishes, and that it ended or died."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Which notebook a kernel belongs to."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The session's pages and their styles; JupyterLab shows several in one document."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Which files have a preview."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Where sockets lie, and who can enter there."""
 
-from __future__ import annotations
-
 import shutil
 import stat
 from collections.abc import Callable, Iterator

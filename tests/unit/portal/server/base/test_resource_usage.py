@@ -1,7 +1,5 @@
 """A history of bounded length."""
 
-from __future__ import annotations
-
 import pytest
 
 from portal.server.base.resource_usage import ThinnedHistory

@@ -1,7 +1,5 @@
 """The folders of a user in the site's storages."""
 
-from __future__ import annotations
-
 from portal.server.base.shared_storage import fill_in
 
 

@@ -1,7 +1,5 @@
 """Jupyter's collaboration is loaded only where a session asks for it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

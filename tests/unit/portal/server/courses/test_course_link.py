@@ -1,7 +1,5 @@
 """What links to courses may name."""
 
-from __future__ import annotations
-
 import pytest
 
 from portal.server.courses.course_link import CourseError, read_link

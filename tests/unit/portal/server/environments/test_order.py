@@ -1,7 +1,5 @@
 """What the dialogs ask for becomes a command, and nothing in it an option."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A folder as a tar archive, read again by tarfile."""
 
-from __future__ import annotations
-
 import io
 import os
 import socket

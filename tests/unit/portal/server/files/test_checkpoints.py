@@ -1,7 +1,5 @@
 """How many checkpoints are kept, and for how long."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

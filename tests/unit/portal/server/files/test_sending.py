@@ -1,7 +1,5 @@
 """A long answer, sent by a real web server over a real connection."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Generator

@@ -1,7 +1,5 @@
 """A file that arrives in chunks, in a real folder."""
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path

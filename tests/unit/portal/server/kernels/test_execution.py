@@ -1,7 +1,5 @@
 """What one cell shows is kept, as much of it as a page can show."""
 
-from __future__ import annotations
-
 import pytest
 
 from portal.server.kernels.execution import LEFT_OUT, MOST_BYTES, Execution

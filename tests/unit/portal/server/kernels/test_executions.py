@@ -1,7 +1,5 @@
 """What cells show is kept for the tab that comes after the one that sent them."""
 
-from __future__ import annotations
-
 import pytest
 
 from portal.server.kernels.execution import Execution

@@ -1,7 +1,5 @@
 """Of a cell that prints much, a page gets the beginning, the end, and how much is between."""
 
-from __future__ import annotations
-
 import pytest
 
 from portal.server.kernels import long_output

@@ -1,7 +1,5 @@
 """When outputs are saved into notebooks, with the contents manager that Jupyter has."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from pathlib import Path

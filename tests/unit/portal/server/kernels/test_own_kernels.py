@@ -1,7 +1,5 @@
 """A user's own kernels that have the name of a shipped one."""
 
-from __future__ import annotations
-
 import json
 import logging
 import sys

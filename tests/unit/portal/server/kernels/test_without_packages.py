@@ -1,7 +1,5 @@
 """Which kernels are offered a second time, without the user's packages."""
 
-from __future__ import annotations
-
 import json
 import logging
 import shutil

@@ -1,7 +1,5 @@
 """What cells showed without a page, in their notebook."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import nbformat

@@ -1,7 +1,5 @@
 """Files whose names are not UTF-8, saves on a full disk, and who waits for a file."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import os

@@ -1,7 +1,5 @@
 """Which notebooks are trusted while their signatures cannot be saved or read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The key in the addresses of programs on ports."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any, cast
 

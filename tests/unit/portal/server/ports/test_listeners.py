@@ -1,7 +1,5 @@
 """The kernel's table of sockets, and what is a session's own in it."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What programs are told of their addresses."""
 
-from __future__ import annotations
-
 from portal.server.ports.plugin import dask_link
 
 

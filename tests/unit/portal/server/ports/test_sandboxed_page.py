@@ -1,7 +1,5 @@
 """Where the script of a sandboxed page goes."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import pytest

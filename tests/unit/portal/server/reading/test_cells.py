@@ -1,7 +1,5 @@
 """What guests see of a cell runs nothing and loads nothing."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What the path of a shared notebook means, also where others may write."""
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which credentials files are read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

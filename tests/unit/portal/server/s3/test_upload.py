@@ -1,7 +1,5 @@
 """An upload to S3, with a store that is held up by the test."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import suppress

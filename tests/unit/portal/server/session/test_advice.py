@@ -1,7 +1,5 @@
 """What the panel says about GPUs that are held up, at the limits of each rule."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

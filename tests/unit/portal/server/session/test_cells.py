@@ -1,7 +1,5 @@
 """The cells that ran, from what kernels publish."""
 
-from __future__ import annotations
-
 import pytest
 
 from portal.server.session.cells import N_KEPT, CellRuns, title_of

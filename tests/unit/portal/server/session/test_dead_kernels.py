@@ -1,7 +1,5 @@
 """What the user is told about a kernel that has died."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import signal

@@ -1,7 +1,5 @@
 """The time left: from the job, from the hub, and while the hub is away."""
 
-from __future__ import annotations
-
 import asyncio
 import runpy
 import time

@@ -1,7 +1,5 @@
 """Guests of a session leave when the hub no longer allows them; with JupyterHub's own cache."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping
 from types import SimpleNamespace

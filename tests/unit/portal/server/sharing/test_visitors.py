@@ -1,7 +1,5 @@
 """The hub is told once an hour of each stranger in a session."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from types import SimpleNamespace

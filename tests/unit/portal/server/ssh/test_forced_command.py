@@ -1,7 +1,5 @@
 """What a login finds."""
 
-from __future__ import annotations
-
 import pytest
 
 from portal.server.ssh.forced_command import greeting, login_environment

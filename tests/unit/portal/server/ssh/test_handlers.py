@@ -1,7 +1,5 @@
 """Who may connect over ssh."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

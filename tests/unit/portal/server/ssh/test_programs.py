@@ -1,7 +1,5 @@
 """Which programs end with the session."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from portal.server.ssh.programs import end_programs, find_programs

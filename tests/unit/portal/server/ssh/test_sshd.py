@@ -1,7 +1,5 @@
 """What sshd is told for a connection."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

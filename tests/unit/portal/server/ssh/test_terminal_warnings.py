@@ -1,7 +1,5 @@
 """What terminals of ssh are told."""
 
-from __future__ import annotations
-
 import os
 import pty
 from pathlib import Path

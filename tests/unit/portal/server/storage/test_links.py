@@ -1,7 +1,5 @@
 """The links in the home to the site's storages."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Models that programs download, and those that the site has already."""
 
-from __future__ import annotations
-
 import stat
 from pathlib import Path
 

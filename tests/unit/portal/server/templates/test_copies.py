@@ -1,7 +1,5 @@
 """The copies of templates that the launcher's cards open."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

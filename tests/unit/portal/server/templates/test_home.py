@@ -1,7 +1,5 @@
 """The templates that a user finds at home when the session starts."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Which kernel runs a template: by the packages that it declares."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

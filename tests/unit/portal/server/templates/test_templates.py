@@ -1,7 +1,5 @@
 """What happens to templates in a home over several releases and edits."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource

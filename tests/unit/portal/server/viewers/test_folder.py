@@ -1,7 +1,5 @@
 """Which folders TensorBoard may be asked for."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

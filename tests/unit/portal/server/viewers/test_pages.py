@@ -1,7 +1,5 @@
 """When a TensorBoard counts as idle, on a clock that the test moves."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from pathlib import Path

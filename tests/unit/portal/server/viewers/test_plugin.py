@@ -1,7 +1,5 @@
 """Which TensorBoard is started."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What a web tool gets of a request."""
 
-from __future__ import annotations
-
 import pytest
 from tornado.httputil import HTTPHeaders
 

@@ -1,7 +1,5 @@
 """How VS Code is started in a session."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

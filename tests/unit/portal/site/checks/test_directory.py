@@ -1,7 +1,5 @@
 """`dsportal check --user` says what keeps one user out before that user finds it."""
 
-from __future__ import annotations
-
 import pwd
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """What is said of a node's GPUs: real ones, simulated ones, and each fault with its cure."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The jobs that look at GPUs: what they ask Slurm for."""
 
-from __future__ import annotations
-
 import subprocess
 from dataclasses import replace
 

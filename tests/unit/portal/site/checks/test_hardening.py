@@ -1,7 +1,5 @@
 """What is made of a site's outside: each lack has a sentence and a cure."""
 
-from __future__ import annotations
-
 import http.server
 import json
 import ssl

@@ -1,7 +1,5 @@
 """What `dsportal check` says of the proxy, from the answers of the proxy and of the hub."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable, Iterator, Sequence

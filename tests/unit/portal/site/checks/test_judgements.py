@@ -1,7 +1,5 @@
 """What a check makes of what it saw."""
 
-from __future__ import annotations
-
 import sqlite3
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is wrong with a login by OAuth, asked of a provider of our own."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace

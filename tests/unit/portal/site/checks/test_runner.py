@@ -1,7 +1,5 @@
 """Whatever happens in a check, it says something in time."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time

@@ -1,7 +1,5 @@
 """Copies of the hub's database while its last changes are still in SQLite's write-ahead log."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 import socket

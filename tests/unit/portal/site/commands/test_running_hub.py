@@ -1,7 +1,5 @@
 """Drain, tokens and the log as JSON."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import io

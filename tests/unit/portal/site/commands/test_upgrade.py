@@ -1,7 +1,5 @@
 """Which links a change of version turns, what stops it, and how it goes back."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

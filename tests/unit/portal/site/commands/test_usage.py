@@ -1,7 +1,5 @@
 """GPU hours by group and user: the period, the sums, and what is said where there is nothing."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 import pytest

@@ -1,7 +1,5 @@
 """A restarted hub takes its sessions up with a few queries, however many there are."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from types import SimpleNamespace
 

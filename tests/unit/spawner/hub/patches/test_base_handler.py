@@ -1,7 +1,5 @@
 """Requests while the hub's database cannot be written."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

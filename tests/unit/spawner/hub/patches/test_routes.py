@@ -1,7 +1,5 @@
 """Handlers of ours on JupyterHub's routes."""
 
-from __future__ import annotations
-
 from jupyterhub import apihandlers, handlers
 from jupyterhub.apihandlers.auth import TokenAPIHandler
 from jupyterhub.apihandlers.hub import RootAPIHandler

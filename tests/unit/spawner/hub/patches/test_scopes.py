@@ -1,7 +1,5 @@
 """Tokens of a group's members, in a database of JupyterHub's own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A session whose end cannot be saved at once."""
 
-from __future__ import annotations
-
 import logging
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Which extensions of JupyterLab can be read."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

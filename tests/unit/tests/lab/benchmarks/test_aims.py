@@ -1,7 +1,5 @@
 """A figure that misses its aim is not like the others."""
 
-from __future__ import annotations
-
 from tests.lab.benchmarks.aims import Aim, Bound, aims_of, missed
 
 

@@ -1,7 +1,5 @@
 """`tests/run bench -- -k NAME` runs one benchmark: no other has the name in its file or tests."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A figure of several rounds says its median and how far the rounds were apart."""
 
-from __future__ import annotations
-
 from tests.lab.benchmarks.report import Spread
 from tests.lab.benchmarks.rounds import Rounds, p95
 

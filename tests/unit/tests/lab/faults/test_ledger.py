@@ -1,7 +1,5 @@
 """What the ledger of the campaign calls a lie, and whom it misses."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Sequence
 from types import SimpleNamespace

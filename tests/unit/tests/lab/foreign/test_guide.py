@@ -1,7 +1,5 @@
 """The administrators' guide as a test follows it: its blocks, and the edits that they show."""
 
-from __future__ import annotations
-
 from tests.lab.foreign.guide import SECTIONS, Step, edited, read_guide, steps_of
 
 EXAMPLE = """\

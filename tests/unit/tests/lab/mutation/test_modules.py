@@ -1,7 +1,5 @@
 """What is mutated moves, and nobody runs the suite at each change."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.lab.mutation.equivalents import FILE, read_equivalents

@@ -1,7 +1,5 @@
 """Which folders MLflow shows."""
 
-from __future__ import annotations
-
 import logging
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Where kernels log runs of MLflow."""
 
-from __future__ import annotations
-
 import pytest
 
 from portal.server.viewers.mlflow.tracking import has_mlflow, offer_mlflow

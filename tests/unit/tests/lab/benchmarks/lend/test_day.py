@@ -1,7 +1,5 @@
 """What a simulated day of people and GPUs comes to."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from portal.server.base.idle import IdlePolicy

@@ -1,7 +1,5 @@
 """What chance adds to a start is told apart from what the ways differ in."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.lab.benchmarks.spawner.start import Start, Way, even_out, parse_wait_s

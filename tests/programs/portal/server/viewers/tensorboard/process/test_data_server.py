@@ -1,7 +1,5 @@
 """What a page of TensorBoard gets while its logs are still being read, with a stand-in reader."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
