@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from dsportal.slurm.errors import OptionsError
 from dsportal.slurm.listing import job_options, new_nonce
 from dsportal.slurm.units import parse_memory
+from spawner.cache import Cache
 from spawner.client.command import Completed
 from spawner.client.visibility import level_argv, sees_all
 from spawner.errors import SlurmError, SlurmUnavailableError
@@ -21,6 +22,14 @@ from spawner.slurm.sacct import ALLOCATIONS, ENDS, Allocation, parse_allocations
 _NO_ACCOUNTING = re.compile(
     r"accounting storage is disabled|not configured|supported accounting_storage", re.IGNORECASE
 )
+_MOMENT = "%Y-%m-%dT%H:%M:%S"
+_DAY = timedelta(days=1)
+# What is over stays as it is, but slurmdbd may hear of it later.
+_PAST_DAY_AGE_S = 3600.0
+
+
+class TooManyJobsError(SlurmUnavailableError):
+    """sacct has not listed a user's jobs in time: for 100,000 it takes 6 to 8 s."""
 
 
 class Accounting:
@@ -37,6 +46,9 @@ class Accounting:
         self._query = query
         self.is_kept = True
         self._sees_all: bool | None = None
+        # Since when a user's jobs are too many for one answer.
+        self._days_since: dict[str, datetime] = {}
+        self._past_days = Cache(self._read_span, fresh_s=_PAST_DAY_AGE_S)
 
     async def sees_all(self, account: str) -> bool:
         """Return whether an account's admin level lets it see all users' jobs, as last known.
@@ -119,17 +131,38 @@ class Accounting:
         Returns:
             One allocation for each of these jobs.
         """
+        if self._days_since.get(user) != since:
+            try:
+                return list(await self._read_span(user, since, None))
+            except TooManyJobsError:
+                self._days_since[user] = since
+        return await self._read_by_day(user, since)
+
+    async def _read_by_day(self, user: str, since: datetime) -> list[Allocation]:
+        n_days = (datetime.now() - since).days
+        # The newest first, so that accounting that answers nothing is asked once.
+        newest = await self._read_span(user, since + n_days * _DAY, None)
+        days = [since + n * _DAY for n in range(n_days)]
+        spans = [await self._past_days.get(user, day, day + _DAY) for day in days]
+        # A job of several days is in each of them, and the last one knows most.
+        return list(
+            {(one.job_id, one.starts_at): one for span in (*spans, newest) for one in span}.values()
+        )
+
+    async def _read_span(
+        self, user: str, since: datetime, until: datetime | None
+    ) -> tuple[Allocation, ...]:
         nonce = new_nonce()
         argv = (
             # --duplicates: a job that was requeued held its GPUs in each of its runs.
             *("sacct", *ALLOCATIONS.options(nonce), "--duplicates"),
             f"--user={user}",
-            f"--starttime={since:%Y-%m-%dT%H:%M:%S}",
-            "--endtime=now",
+            f"--starttime={since:{_MOMENT}}",
+            f"--endtime={until:{_MOMENT}}" if until else "--endtime=now",
         )
         try:
             done = await self._query(argv)
-            return await asyncio.to_thread(parse_allocations, done.stdout, nonce)
+            return tuple(await asyncio.to_thread(parse_allocations, done.stdout, nonce))
         except SlurmError as error:
             known: dict[str, Any] = {
                 "argv": argv,
@@ -140,10 +173,9 @@ class Accounting:
                 raise SlurmError(
                     "This cluster keeps no accounting, so your GPU hours are not known.", **known
                 ) from error
-            # sacct lists 100,000 jobs of a user in 6 to 8 s.
             is_slow = "gave no answer in" in error.stderr
             why = "did not list all your jobs in time" if is_slow else "is not responding"
-            raise SlurmUnavailableError(
+            raise (TooManyJobsError if is_slow else SlurmUnavailableError)(
                 f"Slurm's accounting {why}, so your GPU hours are not known now."
                 " Sessions are not affected.",
                 **known,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable, Iterable
@@ -29,7 +30,7 @@ class QueuePlace:
 
 
 def queue_places(jobs: Iterable[QueuedJob]) -> dict[int, QueuePlace]:
-    """Return the queue positions by job id.
+    """Return the queue positions of sessions by job id.
 
     For a job in several partitions it is the position in the shortest queue.
     """
@@ -40,8 +41,9 @@ def queue_places(jobs: Iterable[QueuedJob]) -> dict[int, QueuePlace]:
     for job in sorted(jobs, key=lambda job: (-job.priority, job.job_id)):
         counts = [(n_jobs.get(name, 0), n_sessions.get(name, 0)) for name in job.partitions]
         fewest = min(counts)
-        # Tasks of an array share its id; the first of them is the next to start.
-        places.setdefault(job.job_id, QueuePlace(n_jobs=fewest[0], n_sessions=fewest[1]))
+        if job.is_session:
+            # Tasks of an array share its id; the first of them is the next to start.
+            places.setdefault(job.job_id, QueuePlace(n_jobs=fewest[0], n_sessions=fewest[1]))
         for name in job.partitions:
             n_jobs[name] = n_jobs.get(name, 0) + 1
             n_sessions[name] = n_sessions.get(name, 0) + job.is_session
@@ -76,4 +78,5 @@ class Queue:
         return (self._places.latest() or {}).get(job_id)
 
     async def _read_places(self) -> dict[int, QueuePlace]:
-        return queue_places(await self._list_queue())
+        # A queue of 100,000 jobs takes a quarter of a second, for which pages must not wait.
+        return await asyncio.to_thread(queue_places, await self._list_queue())

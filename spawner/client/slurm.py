@@ -24,6 +24,7 @@ from spawner.errors import SlurmError, SlurmUnavailableError
 from spawner.metrics import timed_call
 from spawner.settings.slurm import SlurmSettings
 from spawner.slurm.catalog import SINFO_ARGV, Catalog
+from spawner.slurm.cluster_jobs import CLUSTER_JOBS, CLUSTER_JOBS_STATES, ClusterJobs
 from spawner.slurm.job_script import Job
 from spawner.slurm.jobs import NAME_PREFIX, JobEnd, JobKey, JobRecord, match_job
 from spawner.slurm.scontrol import (
@@ -33,15 +34,11 @@ from spawner.slurm.scontrol import (
     parse_scontrol_job,
 )
 from spawner.slurm.squeue import (
-    CLUSTER_JOBS,
-    CLUSTER_JOBS_STATES,
     GPUS_IN_USE_ARGV,
     QUEUE,
     RECORDS,
-    ClusterJob,
     GpusInUse,
     QueuedJob,
-    parse_cluster_jobs,
     parse_gpus_in_use,
     parse_queue,
     parse_records,
@@ -130,7 +127,7 @@ class Slurm:
             sees_all = await self.accounting.sees_all(account)
         except SlurmUnavailableError:
             # slurmctld knows the level without accounting: it shows jobs of others, or does not.
-            sees_all = any(job.user != account for job in await self.list_cluster_jobs())
+            sees_all = bool((await self.list_cluster_jobs()).users - {account})
             if not sees_all:
                 raise
         return "" if sees_all else visibility.explain_hidden(hidden, account)
@@ -158,11 +155,11 @@ class Slurm:
         """Return the GPUs that running jobs hold; fails as `find_jobs` does."""
         return await self._read(GPUS_IN_USE_ARGV, parse_gpus_in_use)
 
-    async def list_cluster_jobs(self) -> tuple[ClusterJob, ...]:
+    async def list_cluster_jobs(self) -> ClusterJobs:
         """Return all users' jobs that run or wait; fails as `find_jobs` does."""
         nonce = new_nonce()
         argv = ("squeue", "--all", CLUSTER_JOBS_STATES, *CLUSTER_JOBS.options(nonce))
-        return await self._read(argv, partial(parse_cluster_jobs, nonce=nonce))
+        return await self._read(argv, partial(ClusterJobs.parse, nonce=nonce))
 
     async def read_end(self, key: JobKey) -> JobEnd | None:
         """Return the last state of a job with exit code and reason.

@@ -27,10 +27,11 @@ from spawner.settings.forecast import ForecastSettings
 from spawner.settings.slurm import SlurmSettings
 from spawner.settings.traits import read_traits
 from spawner.slurm.associations import Associations
+from spawner.slurm.cluster_jobs import ClusterJobs
 from spawner.slurm.job_script import build_job
 from spawner.slurm.sacct import Allocation
 from spawner.slurm.scontrol import Reservation
-from spawner.slurm.squeue import ClusterJob, GpusInUse
+from spawner.slurm.squeue import GpusInUse
 from spawner.space import Space
 
 if TYPE_CHECKING:
@@ -197,15 +198,15 @@ class Cluster:
         """Return the reservations by name, a minute old at most."""
         return await self._reservations.get()
 
-    async def read_jobs(self, *, patience_s: float) -> tuple[ClusterJob, ...] | None:
+    async def read_jobs(self, *, patience_s: float) -> ClusterJobs | None:
         """Return all users' jobs that run or wait; None if that takes over `patience_s`."""
         return await self._jobs.get_within(patience_s)
 
-    async def latest_jobs(self, *, patience_s: float) -> tuple[ClusterJob, ...]:
+    async def latest_jobs(self, *, patience_s: float) -> ClusterJobs:
         """Return what `read_jobs` does, or older ones, for what is of use without them, too."""
         with contextlib.suppress(SlurmError):
             await self._jobs.get_within(patience_s)
-        return self._jobs.latest() or ()
+        return self._jobs.latest() or ClusterJobs()
 
     async def read_gpus_in_use(self) -> list[GpusInUse]:
         """Return the GPUs that all users' running jobs hold, some seconds old at most.

@@ -40,6 +40,7 @@ class Allocation:
         state: How it ended, if it has.
         is_session: Whether it is a session of a portal.
         is_kernel: Whether it is a kernel of one, in a job of its own.
+        job_id: Runs of a job that was requeued have it together.
     """
 
     starts_at: datetime
@@ -48,6 +49,7 @@ class Allocation:
     state: JobState = JobState.UNKNOWN
     is_session: bool = False
     is_kernel: bool = False
+    job_id: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +139,7 @@ def _read(job_id: str, start: str, end: str, tres: str, state: str, name: str) -
         state=parse_state(state),
         is_session=is_session,
         is_kernel=session_of_kernel(name) != 0,
+        job_id=int(job_id),
     )
 
 

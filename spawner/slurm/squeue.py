@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from dsportal.slurm.errors import OptionsError
 from dsportal.slurm.listing import LongSqueue, Squeue
-from dsportal.slurm.states import Phase, parse_state
+from dsportal.slurm.states import parse_state
 from dsportal.slurm.units import parse_time_left, parse_time_limit, parse_uid
 from spawner.slurm.jobs import (
     NAME_PREFIX,
@@ -13,7 +13,6 @@ from spawner.slurm.jobs import (
     JobRecord,
     WaitingJob,
     known_text,
-    session_of_kernel,
 )
 from spawner.slurm.tres import gpus_in_tres
 
@@ -47,21 +46,6 @@ _OUT_OF_LINE = frozenset({
 })  # fmt: skip
 # Id, user, uid, state, time limit, time left, end, partition, QOS, account, name and comment.
 LIMITS = Squeue("AuUTlLePqajk")
-CLUSTER_JOBS = LongSqueue(
-    (
-        "JobID",
-        "UserName",
-        "StateCompact",
-        "Partition",
-        "NumNodes",
-        "StartTime",
-        "TimeLeft",
-        "tres-alloc",
-        "Reason",
-        "Name",
-    )
-)
-CLUSTER_JOBS_STATES = "--states=PENDING,CONFIGURING,RUNNING,SUSPENDED"
 # Slurm allows no blank in these fields, so the padding of squeue separates them.
 GPUS_IN_USE_ARGV = (
     *("squeue", "--noheader", "--all", "--states=RUNNING,SUSPENDED"),
@@ -112,34 +96,6 @@ class RunningJob:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterJob:
-    """One job that runs or waits.
-
-    Attributes:
-        job_id: Slurm's; the tasks of an array that wait have one together.
-        phase: WAITING or RUNNING.
-        partitions: Those that it may run in, or the one that it runs in.
-        n_gpus: On all its nodes together.
-        starts_at: When it started, or is expected to: Slurm's local time; empty if not known.
-        left_s: Seconds until its limit; None if it has none.
-        reason: Slurm's word for why it waits.
-        session_job_id: Of a job that its user has named as a kernel's are, the job of the kernel's
-            session; else 0. Only one of the same user tells something.
-    """
-
-    job_id: int
-    user: str
-    phase: Phase
-    partitions: tuple[str, ...]
-    n_nodes: int
-    n_gpus: int
-    starts_at: str
-    left_s: int | None
-    reason: str
-    session_job_id: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class GpusInUse:
     """The GPUs of one running job."""
 
@@ -170,8 +126,8 @@ def parse_records(text: str, nonce: str, *, prefix: str = "") -> list[JobRecord]
             comment=known_text(row[9]),
             reason=row[10],
         )
-        for row in RECORDS.rows(text, nonce)
         # The jobs of a large cluster are thousands, and hardly any is a session's.
+        for row in RECORDS.rows(text, nonce, holding=nonce + prefix)
         if row[8].startswith(prefix) and row[0].isdecimal() and row[7].isdecimal()
     ]
 
@@ -248,36 +204,6 @@ def _running_job(row: list[str]) -> RunningJob | None:
         )
     except (ValueError, OptionsError):
         return None
-
-
-def parse_cluster_jobs(text: str, nonce: str) -> tuple[ClusterJob, ...]:
-    """Return the jobs in the output of squeue.
-
-    Args:
-        text: Lines of `CLUSTER_JOBS`; others are skipped.
-
-    Source:
-        squeue(1), --Format, Slurm 22.05 to 25.11. For a job that waits, tres-alloc is what it asks
-        for.
-    """
-    return tuple(
-        ClusterJob(
-            job_id=int(job_id),
-            user=user,
-            phase=parse_state(state).phase,
-            partitions=tuple(partitions.split(",")),
-            n_nodes=int(n_nodes),
-            n_gpus=gpus_in_tres(tres).get("", 0),
-            starts_at="" if start == "N/A" else start,
-            left_s=parse_time_left(left),
-            reason=reason.strip(),
-            session_job_id=session_of_kernel(name),
-        )
-        for job_id, user, state, partitions, n_nodes, start, left, tres, reason, name in (
-            CLUSTER_JOBS.rows(text, nonce)
-        )
-        if job_id.isdecimal() and n_nodes.isdecimal()
-    )
 
 
 def parse_gpus_in_use(text: str) -> list[GpusInUse]:

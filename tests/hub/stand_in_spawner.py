@@ -39,10 +39,10 @@ from spawner.session.session_end import JobEndedError, SessionEnd
 from spawner.session.spawn_error import StartFailedError
 from spawner.slurm.associations import AssociationLimits
 from spawner.slurm.catalog import Catalog
+from spawner.slurm.cluster_jobs import ClusterJobs
 from spawner.slurm.jobs import JobEnd, JobKey, JobRecord
 from spawner.slurm.sacct import Allocation
 from spawner.slurm.scontrol import Reservation
-from spawner.slurm.squeue import ClusterJob, parse_cluster_jobs
 from spawner.space import Space
 
 SERVER = """
@@ -77,17 +77,17 @@ class Cluster:
     def forecasts(self) -> Any:
         return SimpleNamespace(accuracy=Accuracy(**self.accuracy) if self.accuracy else None)
 
-    async def read_jobs(self, *, patience_s: float) -> tuple[ClusterJob, ...] | None:
+    async def read_jobs(self, *, patience_s: float) -> ClusterJobs | None:
         if self.slurm_is_down:
             raise SlurmUnavailableError("Slurm does not answer.")
         # With blanks between the fields, as is read best.
         lines = (line.split(maxsplit=9) for line in self.squeue.splitlines())
-        return parse_cluster_jobs("".join(f"{'|'.join(line)}\n" for line in lines), "|")
+        return ClusterJobs.parse("".join(f"{'|'.join(line)}\n" for line in lines), "|")
 
-    async def latest_jobs(self, *, patience_s: float) -> tuple[ClusterJob, ...]:
+    async def latest_jobs(self, *, patience_s: float) -> ClusterJobs:
         with contextlib.suppress(SlurmUnavailableError):
-            return await self.read_jobs(patience_s=patience_s) or ()
-        return ()
+            return await self.read_jobs(patience_s=patience_s) or ClusterJobs()
+        return ClusterJobs()
 
     async def read_allocations(
         self, user: str, since: datetime, *, patience_s: float

@@ -27,7 +27,7 @@ from portal.hub.apply import apply_settings
 from portal.hub.settings.loader import load_settings
 from spawner.errors import SlurmUnavailableError
 from spawner.session.session import Session
-from spawner.slurm.squeue import ClusterJob
+from spawner.slurm.cluster_jobs import ClusterJobs
 from tests.support.portal_toml import MINIMAL
 
 
@@ -35,14 +35,14 @@ class Slurm:
     """Answers what the hub's health and its status ask."""
 
     answers = True
-    jobs: tuple[ClusterJob, ...] = ()
+    jobs = ClusterJobs()
 
     async def read_catalog(self) -> None:
         """Raise if Slurm does not answer."""
         if not self.answers:
             raise SlurmUnavailableError("Slurm does not answer.")
 
-    async def latest_jobs(self, *, patience_s: float) -> tuple[ClusterJob, ...]:
+    async def latest_jobs(self, *, patience_s: float) -> ClusterJobs:
         """Return the jobs that a test says."""
         return self.jobs
 

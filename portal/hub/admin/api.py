@@ -32,6 +32,7 @@ from portal.hub.pages.suspension import is_suspended
 from spawner import __version__
 from spawner.hub.session_mixin import SessionMixin
 from spawner.session.cluster import Cluster, find_cluster
+from spawner.slurm.cluster_jobs import ClusterJobs
 from spawner.unwritable_database import has_room
 
 SCOPE = "admin:servers"
@@ -136,11 +137,11 @@ class StatusHandler(OperationHandler):
 
     async def _describe_sessions(self) -> list[dict[str, Any]]:
         cluster, now = self._cluster(), datetime.now(UTC)
-        jobs = await cluster.latest_jobs(patience_s=PATIENCE_S) if cluster is not None else ()
+        jobs = await cluster.latest_jobs(patience_s=PATIENCE_S) if cluster else ClusterJobs()
         sessions = []
         for user, spawner in self.sessions():
             told = describe(user, spawner)
-            held = find_kernel_gpus(jobs, user.name, told["job_id"], now)
+            held = find_kernel_gpus(jobs.kernels_of(user.name), told["job_id"], now)
             sessions.append(
                 told | {"kernel_gpus": held.n_gpus, "kernel_partitions": list(held.partitions)}
             )

@@ -12,11 +12,12 @@ from portal.hub.pages.suspension import is_suspended
 from spawner.hub.session_mixin import SessionMixin
 from spawner.session.queue_status import slurm_time_s
 from spawner.session.session import Session
+from spawner.slurm.cluster_jobs import ClusterJobs
 from spawner.slurm.jobs import JobRecord
-from spawner.slurm.squeue import ClusterJob
 
 # Notebook servers report activity to the hub every five minutes.
 _ACTIVE_S = 600.0
+_NO_JOBS = ClusterJobs()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +117,7 @@ def describe_administration(
 
 
 def list_sessions(
-    users: Iterable[Any], now: datetime, jobs: Sequence[ClusterJob] = ()
+    users: Iterable[Any], now: datetime, jobs: ClusterJobs = _NO_JOBS
 ) -> list[SessionRow]:
     """Return a row for each active session, from what the hub itself knows.
 
@@ -132,7 +133,7 @@ def list_sessions(
 
 
 def _describe_row(
-    user: str, name: str, spawner: SessionMixin, now: datetime, jobs: Sequence[ClusterJob]
+    user: str, name: str, spawner: SessionMixin, now: datetime, jobs: ClusterJobs
 ) -> SessionRow:
     session: Session | None = spawner.session
     record: JobRecord | None = spawner.job_record
@@ -150,7 +151,7 @@ def _describe_row(
         left_s=spawner.left_s if is_started else None,
         idle_s=_idle_s(spawner, now) if spawner.ready else None,
         job_id=session.job_id if session else 0,
-        kernels=find_kernel_gpus(jobs, user, session.job_id if session else 0, now),
+        kernels=find_kernel_gpus(jobs.kernels_of(user), session.job_id if session else 0, now),
     )
 
 

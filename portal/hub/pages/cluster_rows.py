@@ -1,7 +1,6 @@
 """Rows of the cluster page: partitions, nodes, and the jobs of the user who looks."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,12 +14,13 @@ from portal.hub.formatting import format_gpus, format_memory
 from portal.hub.pages.time_tags import render_time
 from spawner.session.queue_status import slurm_time_s
 from spawner.slurm.catalog import Catalog
+from spawner.slurm.cluster_jobs import ClusterJob
 from spawner.slurm.gres import SHARD, UNTYPED, GpuCount
 from spawner.slurm.nodes import Node
-from spawner.slurm.squeue import ClusterJob
 
 # A page of a thousand rows helps nobody.
 MOST_NODES = 100
+MOST_JOBS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,19 +86,22 @@ class JobRow:
 
 
 def list_partitions(
-    catalog: Catalog, jobs: Sequence[ClusterJob] | None
+    catalog: Catalog, n_jobs: Mapping[tuple[str, Phase], int] | None
 ) -> tuple[PartitionRow, ...]:
-    """Return a row for each partition; `jobs` is None if they are not known."""
-    counts = None if jobs is None else Counter(_places(jobs))
+    """Return a row for each partition.
+
+    Args:
+        n_jobs: Jobs by partition and phase; None if they are not known.
+    """
     return tuple(
         PartitionRow(
             name=name,
             is_up=partition.is_up,
             is_default=partition.is_default,
-            gpus=_free(sum((node.count_gpus() for node in partition.nodes), start=GpuCount())),
+            gpus=_free(catalog.count_gpus(name)),
             longest=format_duration(partition.max_walltime_s) if partition.max_walltime_s else "",
-            n_running=None if counts is None else counts[name, Phase.RUNNING],
-            n_waiting=None if counts is None else counts[name, Phase.WAITING],
+            n_running=None if n_jobs is None else n_jobs.get((name, Phase.RUNNING), 0),
+            n_waiting=None if n_jobs is None else n_jobs.get((name, Phase.WAITING), 0),
         )
         for name, partition in catalog.partitions.items()
     )
@@ -110,11 +113,10 @@ def list_nodes(nodes: Sequence[Node]) -> tuple[NodeRow, ...]:
 
 
 def list_own_jobs(
-    jobs: Sequence[ClusterJob], user: str, *, session_ids: frozenset[int], now: datetime
+    jobs: Sequence[ClusterJob], *, session_ids: frozenset[int], now: datetime
 ) -> tuple[JobRow, ...]:
-    """Return the jobs of a `user`, those that run first."""
-    own = [job for job in jobs if job.user == user]
-    in_order = sorted(own, key=lambda job: (job.phase is not Phase.RUNNING, job.job_id))
+    """Return a row for each of a user's own jobs, those that run first."""
+    in_order = sorted(jobs, key=lambda job: (job.phase is not Phase.RUNNING, job.job_id))
     return tuple(_describe_job(job, _kind(job, session_ids), now) for job in in_order)
 
 
@@ -180,9 +182,3 @@ def _describe_job(job: ClusterJob, kind: str, now: datetime) -> JobRow:
 
 def _free(gpus: GpuCount) -> str:
     return f"{gpus.free} of {gpus.total} free" if gpus.total else "none"
-
-
-def _places(jobs: Sequence[ClusterJob]) -> Iterator[tuple[str, Phase]]:
-    for job in jobs:
-        for partition in job.partitions:
-            yield partition, job.phase

@@ -7,6 +7,7 @@ from datetime import datetime
 from dsportal.amounts import format_age
 from portal.hub.pages.all_sessions import SessionRow
 from portal.hub.pages.cluster_rows import (
+    MOST_JOBS,
     MOST_NODES,
     JobRow,
     NodeRow,
@@ -17,9 +18,9 @@ from portal.hub.pages.cluster_rows import (
 )
 from spawner.forecast.accuracy import Accuracy
 from spawner.slurm.catalog import Catalog
+from spawner.slurm.cluster_jobs import ClusterJobs
 from spawner.slurm.gres import SHARD, UNTYPED, GpuCount
 from spawner.slurm.nodes import Node
-from spawner.slurm.squeue import ClusterJob
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +63,8 @@ class ClusterView:
         partitions: Those that users may choose.
         nodes: Their nodes, MOST_NODES at most.
         n_more_nodes: How many others there are.
-        jobs: Those of the user who looks.
+        jobs: Those of the user who looks, MOST_JOBS at most.
+        n_more_jobs: How many others there are.
         problem: Why nothing is known of the cluster; else empty.
         jobs_problem: Why nothing is known of jobs; else empty.
         n_sessions: Running sessions.
@@ -77,6 +79,7 @@ class ClusterView:
     nodes: tuple[NodeRow, ...] = ()
     n_more_nodes: int = 0
     jobs: tuple[JobRow, ...] = ()
+    n_more_jobs: int = 0
     problem: str = ""
     jobs_problem: str = ""
     n_sessions: int = 0
@@ -90,7 +93,7 @@ def describe_cluster(
     *,
     catalog: Catalog | None,
     problem: str = "",
-    jobs: Sequence[ClusterJob] | None = None,
+    jobs: ClusterJobs | None = None,
     jobs_problem: str = "",
     user: str = "",
     accuracy: Accuracy | None = None,
@@ -106,15 +109,18 @@ def describe_cluster(
     now = now or datetime.now().astimezone()
     nodes = catalog.once("nodes", lambda: _distinct_nodes(catalog)) if catalog else []
     session_ids = frozenset(row.job_id for row in sessions if row.job_id)
+    own = jobs.of(user, n_most=MOST_JOBS) if jobs else ()
+    n_jobs = jobs.n_by_partition if jobs else None
     waiting = [row for row in sessions if row.state == "waiting"]
     return ClusterView(
         # Counted once for all users who look before Slurm's next answer.
         gpus=catalog.once("gpus by type", lambda: tuple(count_by_type(catalog))) if catalog else (),
         cores=catalog.once("cores", lambda: count_cores(catalog)) if catalog else None,
-        partitions=list_partitions(catalog, jobs) if catalog else (),
+        partitions=list_partitions(catalog, n_jobs) if catalog else (),
         nodes=catalog.once("node rows", lambda: list_nodes(nodes)) if catalog else (),
         n_more_nodes=max(0, len(nodes) - MOST_NODES),
-        jobs=list_own_jobs(jobs or (), user, session_ids=session_ids, now=now),
+        jobs=list_own_jobs(own, session_ids=session_ids, now=now),
+        n_more_jobs=jobs.count(user) - len(own) if jobs else 0,
         problem=problem,
         jobs_problem=jobs_problem,
         n_sessions=sum(row.state == "running" for row in sessions),

@@ -7,7 +7,7 @@ from datetime import datetime
 from dsportal.amounts import SECONDS_PER_HOUR, count
 from dsportal.slurm.states import Phase
 from spawner.session.queue_status import slurm_time_s
-from spawner.slurm.squeue import ClusterJob
+from spawner.slurm.cluster_jobs import ClusterJob
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,20 +35,18 @@ class KernelGpus:
 NONE = KernelGpus()
 
 
-def find_kernel_gpus(
-    jobs: Sequence[ClusterJob], user: str, session_job_id: int, now: datetime
-) -> KernelGpus:
+def find_kernel_gpus(jobs: Sequence[ClusterJob], session_job_id: int, now: datetime) -> KernelGpus:
     """Return what the kernels of a user's session hold.
 
     Args:
+        jobs: The user's own: anybody can name a job so.
         session_job_id: The session's own job; 0 for none.
         now: With its time zone.
     """
     held = [
         job
         for job in jobs
-        # Anybody can name a job so; only the user's own is a kernel of theirs.
-        if job.session_job_id == session_job_id != 0 and job.user == user
+        if job.session_job_id == session_job_id != 0
         if job.phase is Phase.RUNNING
     ]
     return KernelGpus(

@@ -80,9 +80,14 @@ class Sacct:
         printed = ("--noheader", "--allocations", "--parsable2", f"--delimiter={nonce}")
         return (*printed, f"--format={','.join(self.fields)}")
 
-    def rows(self, text: str, nonce: str) -> Iterator[list[str]]:
-        """Yield the fields of each job; lines that Slurm itself did not write are skipped."""
+    def rows(self, text: str, nonce: str, *, holding: str = "") -> Iterator[list[str]]:
+        """Yield the fields of each job; lines that Slurm itself did not write are skipped.
+
+        So are lines without the text `holding`, before anything is made of them.
+        """
         for line in text.split("\n"):
+            if holding not in line:
+                continue
             row = line.split(nonce, len(self.fields) - 1)
             if len(row) == len(self.fields) and row[0][:1].isdecimal():
                 yield row

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from collections.abc import Iterable, Iterator
 
 from spawner.client.queue import Queue, QueuePlace, queue_places
 from spawner.errors import SlurmUnavailableError
@@ -20,7 +22,7 @@ nonsense
 """
 
 
-def job(job_id: int, priority: int, *partitions: str, is_session: bool = False) -> QueuedJob:
+def job(job_id: int, priority: int, *partitions: str, is_session: bool = True) -> QueuedJob:
     return QueuedJob(
         job_id=job_id,
         priority=priority,
@@ -40,14 +42,20 @@ def test_jobs_that_are_held_and_lines_of_others_do_not_count() -> None:
 
 
 def test_the_higher_priority_goes_first_then_the_older_job() -> None:
-    places = queue_places([job(5, 10), job(3, 10, is_session=True), job(4, 99), job(6, 1)])
+    places = queue_places([job(5, 10), job(3, 10), job(4, 99), job(6, 1)])
 
     assert places == {
         4: QueuePlace(n_jobs=0, n_sessions=0),
-        3: QueuePlace(n_jobs=1, n_sessions=0),
-        5: QueuePlace(n_jobs=2, n_sessions=1),
-        6: QueuePlace(n_jobs=3, n_sessions=1),
+        3: QueuePlace(n_jobs=1, n_sessions=1),
+        5: QueuePlace(n_jobs=2, n_sessions=2),
+        6: QueuePlace(n_jobs=3, n_sessions=3),
     }
+
+
+def test_other_jobs_count_but_have_no_place_of_their_own() -> None:
+    places = queue_places([job(1, 9, is_session=False), job(2, 8), job(3, 7)])
+
+    assert places == {2: QueuePlace(n_jobs=1, n_sessions=0), 3: QueuePlace(n_jobs=2, n_sessions=1)}
 
 
 def test_each_partition_has_a_queue_of_its_own() -> None:
@@ -79,7 +87,7 @@ async def test_a_thousand_sessions_cost_one_question() -> None:
 
     places = await asyncio.gather(*(setting.queue.place(2) for _ in range(1000)))
 
-    assert set(places) == {QueuePlace(n_jobs=1, n_sessions=0)}
+    assert set(places) == {QueuePlace(n_jobs=1, n_sessions=1)}
     assert setting.n_asked == 1
     setting.now = 14
     await setting.queue.place(1)
@@ -95,10 +103,38 @@ async def test_the_last_place_is_told_for_a_while_when_slurm_is_down() -> None:
     setting.is_down = True
 
     setting.now = 100
-    assert await setting.queue.place(2) == QueuePlace(n_jobs=1, n_sessions=0)
+    assert await setting.queue.place(2) == QueuePlace(n_jobs=1, n_sessions=1)
     setting.now = 121
     assert await setting.queue.place(2) is None
 
 
 async def test_a_job_that_is_not_in_line_has_no_place() -> None:
     assert await Setting().queue.place(99) is None
+
+
+class JobsSeenFrom(list[QueuedJob]):
+    """Jobs that note in which threads they are gone through."""
+
+    def __init__(self, jobs: Iterable[QueuedJob]) -> None:
+        super().__init__(jobs)
+        self.threads: list[threading.Thread] = []
+
+    def __iter__(self) -> Iterator[QueuedJob]:
+        self.threads.append(threading.current_thread())
+        return super().__iter__()
+
+
+async def test_a_long_queue_is_counted_once_and_holds_nothing_else_up() -> None:
+    jobs = JobsSeenFrom([job(1, 9), job(2, 8)])
+
+    async def list_queue() -> list[QueuedJob]:
+        return jobs
+
+    queue = Queue(list_queue)
+
+    assert [await queue.place(1), await queue.place(2)] == [
+        QueuePlace(n_jobs=0, n_sessions=0),
+        QueuePlace(n_jobs=1, n_sessions=1),
+    ]
+    (thread,) = jobs.threads
+    assert thread is not threading.main_thread()

@@ -60,7 +60,7 @@ class HidingSlurm(Slurm):
         raise SlurmUnavailableError("slurmdbd is away", argv=argv)
 
     async def list_cluster_jobs(self) -> Any:
-        return tuple(SimpleNamespace(user=user) for user in self.users)
+        return SimpleNamespace(users=frozenset(self.users))
 
 
 async def test_a_hub_that_sees_jobs_of_others_needs_no_accounting_to_know_it() -> None:

@@ -9,8 +9,8 @@ from jupyterhub import orm
 
 from portal.hub.admin import api
 from portal.hub.messages.stop_notices import shared_notices
+from spawner.slurm.cluster_jobs import ClusterJobs
 from tests.support.hub_in_process import SLURM, HubInProcess, hub_in_process
-from tests.unit.portal.hub.pages.test_cluster_rows import job
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -114,8 +114,8 @@ async def test_the_status_has_the_gpus_of_kernels_with_their_session(
 ) -> None:
     spawner = hub.app.users["ada"].spawners["more"]
     monkeypatch.setattr(spawner, "session", replace(spawner.session, job_id=7))
-    kernel = job(8, n_gpus=4, partitions=("gpu",), session_job_id=7)
-    monkeypatch.setattr(SLURM, "jobs", (kernel,))
+    kernel = "8|ada|R|gpu|1|N/A|5:00|gres/gpu=4|None|kernel-of-7"
+    monkeypatch.setattr(SLURM, "jobs", ClusterJobs.parse(kernel, "|"))
 
     answer = await hub.ask("GET", "/dsportal/status")
 

@@ -11,7 +11,7 @@ from dsportal.diagnosis.messages import JOB
 from dsportal.slurm.states import Phase
 from portal.hub.pages.cluster_rows import MOST_NODES, list_nodes, list_own_jobs, list_partitions
 from spawner.slurm.catalog import Catalog
-from spawner.slurm.squeue import ClusterJob
+from spawner.slurm.cluster_jobs import ClusterJob
 
 NOW = datetime(2026, 11, 20, 12).astimezone()
 
@@ -49,13 +49,13 @@ def test_each_partition_has_its_free_gpus_and_its_queue() -> None:
     catalog = Catalog.parse(
         sinfo("node01") + sinfo("node02", partition="long", limit="infinite", gres="", used="")
     )
-    jobs = [
-        job(1),
-        job(2, Phase.WAITING),
-        job(3, Phase.WAITING, partitions=("jupyter", "long"), user="grace"),
-    ]
+    n_jobs = {
+        ("jupyter", Phase.RUNNING): 1,
+        ("jupyter", Phase.WAITING): 2,
+        ("long", Phase.WAITING): 1,
+    }
 
-    rows = list_partitions(catalog, jobs)
+    rows = list_partitions(catalog, n_jobs)
 
     assert [(r.name, r.gpus, r.n_running, r.n_waiting, r.longest) for r in rows] == [
         ("jupyter", "3 of 4 free", 1, 2, "24 hours"),
@@ -99,11 +99,10 @@ def test_a_large_cluster_shows_its_first_nodes() -> None:
     assert (rows[0].gpus, rows[0].memory) == ("3 of 4 v100 free", "327 GB of 375 GB free")
 
 
-def test_only_ones_own_jobs_are_listed_those_that_run_first() -> None:
-    jobs = [job(1, Phase.WAITING), job(2, user="grace"), job(3, n_nodes=2, n_gpus=8)]
-    jobs += [job(5, session_job_id=3), job(6, user="grace", session_job_id=3)]
+def test_jobs_that_run_are_listed_first_and_told_from_sessions_and_kernels() -> None:
+    jobs = [job(1, Phase.WAITING), job(3, n_nodes=2, n_gpus=8), job(5, session_job_id=3)]
 
-    rows = list_own_jobs(jobs, "ada", session_ids=frozenset({3}), now=NOW)
+    rows = list_own_jobs(jobs, session_ids=frozenset({3}), now=NOW)
 
     assert [(r.job_id, r.state, r.kind) for r in rows] == [
         (3, "running", "session"),
@@ -117,7 +116,7 @@ def test_only_ones_own_jobs_are_listed_those_that_run_first() -> None:
 def test_a_job_that_waits_says_why_and_when_it_is_expected_to_start() -> None:
     waiting = job(1, Phase.WAITING, starts_at="2026-11-20T14:20:00")
 
-    (row,) = list_own_jobs([waiting], "ada", session_ids=frozenset(), now=NOW)
+    (row,) = list_own_jobs([waiting], session_ids=frozenset(), now=NOW)
 
     why = explain_waiting("Resources", Situation(subject=JOB)).sentence
     assert row.why.startswith(why)
@@ -127,7 +126,7 @@ def test_a_job_that_waits_says_why_and_when_it_is_expected_to_start() -> None:
 def test_a_time_that_slurm_does_not_know_is_left_out() -> None:
     jobs = [job(1, left_s=None), job(2, Phase.WAITING)]
 
-    rows = list_own_jobs(jobs, "ada", session_ids=frozenset({2}), now=NOW)
+    rows = list_own_jobs(jobs, session_ids=frozenset({2}), now=NOW)
 
     assert [row.when for row in rows] == ["no limit", ""]
     assert "session" in rows[1].why

@@ -1,9 +1,11 @@
 """The cluster page: counts, waiting sessions, and what it costs with a thousand nodes."""
 
 from portal.hub.pages.cluster_handlers import offered
+from portal.hub.pages.cluster_rows import MOST_JOBS
 from portal.hub.pages.cluster_view import describe_accuracy, describe_cluster
 from spawner.forecast.accuracy import Accuracy
 from spawner.slurm.catalog import Catalog
+from spawner.slurm.cluster_jobs import ClusterJobs
 from tests.support.session_rows import session_row
 
 
@@ -79,3 +81,12 @@ def test_a_thousand_nodes_are_counted_once_for_each_answer_of_slurm() -> None:
 
     assert first.gpus[0].total == 4000
     assert again.gpus is first.gpus, "what was counted is used again"
+
+
+def test_of_many_own_jobs_the_page_lists_the_first_and_says_how_many_more_there_are() -> None:
+    lines = [f"{n}|ada|PD|jupyter|1|N/A|5:00|cpu=8|Resources|x" for n in range(MOST_JOBS + 7)]
+    jobs = ClusterJobs.parse("\n".join(lines), "|")
+
+    view = describe_cluster([], catalog=None, jobs=jobs, user="ada")
+
+    assert (len(view.jobs), view.n_more_jobs) == (MOST_JOBS, 7)

@@ -6,7 +6,7 @@ from typing import Any
 from dsportal.slurm.states import Phase
 from portal.hub.pages.all_sessions import describe_administration
 from portal.hub.pages.kernel_gpus import NONE, KernelGpus, find_kernel_gpus
-from spawner.slurm.squeue import ClusterJob
+from spawner.slurm.cluster_jobs import ClusterJob
 from tests.support.session_rows import session_row
 from tests.unit.portal.hub.pages.test_cluster_rows import NOW, job
 
@@ -24,11 +24,10 @@ def test_running_jobs_of_a_sessions_kernels_are_added_up() -> None:
         kernel(5, n_gpus=1, partitions=("gpu",)),
         kernel(6, Phase.WAITING),
         kernel(7, session_job_id=9),
-        kernel(8, user="mallory"),
         job(3),
     ]
 
-    found = find_kernel_gpus(jobs, "ada", 3, NOW)
+    found = find_kernel_gpus(jobs, 3, NOW)
 
     expected = KernelGpus(n_kernels=2, n_gpus=3, hours=6.0, partitions=("gpu", "jupyter"))
     assert found == expected
@@ -36,7 +35,7 @@ def test_running_jobs_of_a_sessions_kernels_are_added_up() -> None:
 
 
 def test_a_session_without_a_job_or_kernels_holds_nothing_more() -> None:
-    assert find_kernel_gpus([job(4), kernel(5, session_job_id=0)], "ada", 0, NOW) == NONE
+    assert find_kernel_gpus([job(4), kernel(5, session_job_id=0)], 0, NOW) == NONE
     assert NONE.words == ""
 
 
