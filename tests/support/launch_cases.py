@@ -15,7 +15,7 @@ import threading
 import time
 from pathlib import Path
 
-from dsportal import LaunchError, RankError, attach, checkpoint, report, run, runs, sweep
+from dsportal import LaunchError, RankError, Sweep, attach, checkpoint, report, run, runs, sweep
 
 
 def place(*words, **named):
@@ -376,19 +376,77 @@ def case_sweep():
     """A sweep whose third point fails, and again after that was mended."""
     here = str(Path.cwd())
     grid = {"lr": [1, 2, 3], "folder": [here], "deep": [False]}
-    first = sweep(point, grid, at_once=2, best="smallest", wait=False)
+    first = sweep(point, grid, name="lr", at_once=2, best="smallest", wait=False)
     first.wait()
-    rows = first.rows()
+    rows, table = first.rows(), str(first.table())
+    job_log = first.folder.path.joinpath("job-2.log").read_text()
     Path("mended").touch()
-    again = sweep(point, grid, resume=True, best="smallest", wait=False)
+    again = sweep(point, grid, name="lr", best="smallest", wait=False)
     again.wait()
+    loaded = Sweep.load("lr")
     return {
         "rows": rows,
-        "table": str(first.table()),
+        "table": table,
         "again": [row["state"] for row in again.rows()],
-        "same": again.folder == first.folder,
+        "loaded": loaded.rows() == again.rows() and loaded.table().summary(),
         "ran": sorted(Path("ran").read_text().splitlines()),
         "curves": sorted(path.parent.name[:8] for path in first.folder.logs.glob("*/curve")),
+        "job_log": job_log,
+        "other_points": _refusal(lambda: sweep(point, {**grid, "lr": [1, 2]}, name="lr")),
+        "other_function": _refusal(lambda: sweep(lambda lr, folder, deep: 1, grid, name="lr")),
+    }
+
+
+def descend(worst, folder):
+    """Runs on a rank: a point of a sweep whose loss is its number; the worst would never end."""
+    for step in range(1, 11):
+        report(step=step, steps=10, loss=worst)
+        time.sleep(0.2)
+    # The others have come to their end before it is compared with them.
+    Path(folder, str(worst)).touch()
+    while worst == 9:
+        report(step=5, steps=10, loss=worst)
+        time.sleep(0.2)
+    return worst
+
+
+def case_sweep_stop_worst():
+    """A sweep of six points of which one is worse than the others."""
+    grid = {"worst": [0, 1, 2, 3, 4, 9], "folder": [str(Path.cwd())]}
+    started = sweep(descend, grid, at_once=3, best="smallest", stop_worst=True, wait=False)
+    started.wait()
+    return {"rows": started.rows(), "again": started.open_points()}
+
+
+def case_sweep_lost_kernel():
+    """Starts a sweep that waits for a file, and is killed; the same call goes on with it."""
+    here = str(Path.cwd())
+
+    def wait_for_file(n, folder):
+        with Path(folder, "ran").open("a") as file:
+            print(n, file=file)
+        while not Path(folder, "go").exists():
+            time.sleep(0.05)
+        return n
+
+    def start(**named):
+        return sweep(wait_for_file, {"n": [0, 1, 2], "folder": [here]}, at_once=1, **named)
+
+    if not (pid := os.fork()):
+        start()
+    while not Path("ran").exists():
+        time.sleep(0.05)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    unclear = _refusal(start)
+    Path("go").touch()
+    going_on = start(resume=True, wait=False)
+    going_on.wait()
+    return {
+        "unclear": unclear,
+        "ran": Path("ran").read_text().split(),
+        "states": [row["state"] for row in going_on.rows()],
+        "n_jobs": len(going_on.folder.read_jobs()),
     }
 
 

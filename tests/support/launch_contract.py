@@ -17,7 +17,7 @@ CASES = (
     *("long_lines", "unsendable_argument", "unsendable_result", "keyboard", "no_gpus", "uneven"),
     *("progress", "own_job_progress", "progress_alone"),
     *("notebook", "notebook_failure", "notebook_stopped", "notebook_submitted"),
-    *("sweep", "sweep_interrupt"),
+    *("sweep", "sweep_stop_worst", "sweep_lost_kernel", "sweep_interrupt"),
     *("script", "odd_script", "magic", "own_job", "own_job_crash", "own_job_interrupt", "detached"),
 )
 
@@ -361,12 +361,58 @@ def test_the_cell_says_how_far_a_sweep_is_and_which_point_is_the_best(session):
     assert "ValueError: diverged" in outcome.value["table"]
 
 
-def test_a_sweep_that_goes_on_runs_only_points_that_are_not_done(session):
+def test_the_same_sweep_again_runs_only_points_without_a_result(session):
     value = session.run_case("sweep").value
 
-    assert value["same"]
     assert value["again"] == ["done", "done", "done"]
     assert value["ran"] == ["1 False", "2 False", "3 False", "3 False"]
+
+
+def test_a_sweep_of_an_earlier_notebook_is_found_by_its_name(session):
+    loaded = session.run_case("sweep").value["loaded"]
+
+    assert loaded.startswith("3 points: 3 done; best so far 10 with lr=1, ")
+
+
+@pytest.mark.parametrize(
+    ("of", "says"),
+    [
+        ("other_points", "The sweep lr has other points: also (lr=3, "),
+        ("other_function", "its function was point and not <lambda>"),
+    ],
+)
+def test_a_sweep_that_has_changed_is_not_continued(session, of, says):
+    refusal = session.run_case("sweep").value[of]
+
+    assert refusal["kind"] == "LaunchError"
+    assert says in refusal["text"]
+
+
+def test_the_log_of_a_point_s_job_says_why_it_failed(session):
+    assert "ValueError: diverged" in session.run_case("sweep").value["job_log"]
+
+
+def test_the_worst_points_are_stopped_and_not_run_again(session):
+    value = session.run_case("sweep_stop_worst").value
+
+    assert [row["state"] for row in value["rows"]] == [*["done"] * 5, "pruned"]
+    assert "its loss was 9, and most of the 5 other points" in value["rows"][5]["error"]
+    assert value["again"] == []
+
+
+def test_a_sweep_goes_on_when_its_kernel_was_killed(session):
+    value = session.run_case("sweep_lost_kernel").value
+
+    assert value["states"] == ["done", "done", "done"]
+    assert value["ran"] == ["0", "1", "2"]
+    assert value["n_jobs"] == 1
+
+
+def test_a_second_sweep_beside_the_same_one_has_to_be_meant(session):
+    refusal = session.run_case("sweep_lost_kernel").value["unclear"]
+
+    assert refusal["kind"] == "LaunchError"
+    assert "Continue with it: resume=True." in refusal["text"]
 
 
 def test_each_point_of_a_sweep_has_a_folder_for_its_curves(session):

@@ -129,6 +129,8 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
 OF_A_KERNEL = {
     *("tensorflow", "keras", "horovod", "torch"),
     *("numpy", "pandas", "cloudpickle", "IPython", "ipykernel", "zmq", "dsportal"),
+    # Of a pruner that the user has made with it.
+    "optuna",
     # For ssh alone, on a laptop.
     "websocket",
 }

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from dsportal.slurm.arrays import tasks_of
 from portal.server.jobs.job import Action, SlurmJob
 
 # Tasks of one array that are listed below it.
 N_TASKS = 10
-_TASK = re.compile(r"(?P<array>[0-9]+)_(?:[0-9]+|\[(?P<waiting>[^\]]*)\])", re.ASCII)
-_RANGE = re.compile(r"(?P<first>[0-9]+)(?:-(?P<last>[0-9]+)(?::(?P<step>[1-9][0-9]*))?)?", re.ASCII)
+_TASK = re.compile(r"(?P<array>[0-9]+)_(?:[0-9]+|\[[^\]]*\])", re.ASCII)
 
 Row = TypeVar("Row")
 Counts = Mapping[str, Counter[str]]
@@ -34,7 +34,7 @@ def count_tasks(states: Iterable[tuple[str, str]]) -> Counts:
     counts: dict[str, Counter[str]] = {}
     for job_id, state in states:
         if array := array_of(job_id):
-            counts.setdefault(array, Counter())[state.lower()] += _n_tasks(job_id)
+            counts.setdefault(array, Counter())[state.lower()] += len(tasks_of(job_id))
     return {array: counted for array, counted in counts.items() if counted.total() > 1}
 
 
@@ -93,16 +93,3 @@ def _row_of_array(array: str, tasks: Sequence[SlurmJob], counted: Counter[str]) 
 
 
 _OF_ARRAYS = {Action.HOLD, Action.RELEASE}
-
-
-def _n_tasks(job_id: str) -> int:
-    match = _TASK.fullmatch(job_id)
-    if match is None or match["waiting"] is None:
-        return 1
-    # 1-9:2,12%3: the number at once comes last. Slurm cuts a long list off with dots.
-    ranges = (_RANGE.fullmatch(part) for part in match["waiting"].partition("%")[0].split(","))
-    return sum(
-        len(range(int(one["first"]), int(one["last"] or one["first"]) + 1, int(one["step"] or 1)))
-        for one in ranges
-        if one
-    )

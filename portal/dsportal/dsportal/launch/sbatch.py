@@ -89,8 +89,9 @@ def sbatch_argv(request: JobRequest) -> list[str]:
         "sbatch",
         "--parsable",
         *resource_options(request),
-        # Slurm never starts a run a second time by itself: resume=True does.
-        "--no-requeue",
+        # Slurm never starts a run a second time by itself: resume=True does. Of a sweep's points
+        # nobody could name all that a preemption or a lost node has ended.
+        *(["--requeue", "--open-mode=append"] if request.array else ["--no-requeue"]),
         "--export=ALL",
         warning_option(request.walltime_s),
         f"--chdir={request.folder}",

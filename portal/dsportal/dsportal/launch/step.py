@@ -160,6 +160,10 @@ class JobStep:
         """
         self._srun.send_signal(signal.SIGUSR1)
 
+    def tell_to_end(self) -> None:
+        """Send every rank SIGTERM; `lines` yields what they print until they end."""
+        self._srun.send_signal(signal.SIGTERM)
+
     def stop(self) -> bytes:
         """End all ranks: SIGTERM first, SIGKILL after 2.5 s.
 

@@ -13,12 +13,14 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
 from dsportal.errors import LaunchError
 from dsportal.launch.step import JobStep
+from dsportal.notebook.point_watch import PointWatch
 from dsportal.notebook.runs import show
 from dsportal.notebook.supervise import supervise
 from dsportal.rendezvous.network import LOOPBACK, address_of_node
@@ -35,19 +37,42 @@ class JobToldToEnd(BaseException):
 
 
 def main(argv: list[str]) -> int:
-    """Return the exit status of `run_ranks` for the folder in `argv`."""
+    """Return the exit status of `run_ranks` or `run_point` for the folder in `argv`."""
     folder = Path(argv[1])
-    task = os.environ.get("SLURM_ARRAY_TASK_ID")
     # Slurm sets it for the tasks of an array alone; jobs do not inherit it.
-    return run_ranks(RunFolder(folder) if task is None else SweepFolder(folder).run(int(task)))
+    task = os.environ.get("SLURM_ARRAY_TASK_ID")
+    return run_ranks(RunFolder(folder)) if task is None else run_point(folder, int(task))
 
 
-def run_ranks(folder: RunFolder, shown: Sequence[int] = ()) -> int:
+def run_point(folder: Path, index: int) -> int:
+    """Run point `index` of the sweep in `folder`.
+
+    Returns:
+        As for `run_ranks`; 0 if it was stopped as one of the worst points.
+
+    Source:
+        sbatch(1), SLURM_RESTART_COUNT, Slurm 22.05.
+    """
+    point = SweepFolder(folder).run(index)
+    if os.environ.get("SLURM_RESTART_COUNT", "0") != "0":
+        point.forget_end()
+    watch = PointWatch(SweepFolder(folder), index)
+    status = run_ranks(point, shown=(0,), watch=watch)
+    if watch.finish():
+        status = 0
+    end = point.read_end()
+    if end is not None and end.reason:
+        show(f"{end.reason}\n")
+    return status
+
+
+def run_ranks(folder: RunFolder, shown: Sequence[int] = (), watch: PointWatch | None = None) -> int:
     """Run the ranks of a run on all nodes of this job.
 
     Args:
         folder: Folder of the run, with its plan and call.
         shown: Ranks whose output is also written to the job's own output.
+        watch: Of a point of a sweep.
 
     Returns:
         Exit status for Slurm: srun's, or 0 if the ranks saved a checkpoint to resume from.
@@ -65,7 +90,8 @@ def run_ranks(folder: RunFolder, shown: Sequence[int] = ()) -> int:
             shown=shown,
             show=show,
             may_leave_out=False,
-            on_start=_pass_warnings_on,
+            on_start=partial(_begin, watch),
+            on_pace=(lambda pace: None) if watch is None else watch.note,
         )
     except JobToldToEnd:
         # As a shell reports a program that a signal ended.
@@ -92,7 +118,9 @@ def _told_to_end(number: int, frame: FrameType | None) -> NoReturn:
     raise JobToldToEnd
 
 
-def _pass_warnings_on(step: JobStep) -> None:
+def _begin(watch: PointWatch | None, step: JobStep) -> None:
+    if watch is not None:
+        watch.begin(step)
     # Slurm signals the batch script alone; the ranks learn of it through their step.
     signal.signal(WARNING_SIGNAL, lambda number, frame: step.warn())
 

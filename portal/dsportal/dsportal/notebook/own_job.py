@@ -27,6 +27,7 @@ def submit_run(
     command: Sequence[str],
     *,
     array: str = "",
+    name: str = "",
     is_new: bool = True,
 ) -> Run:
     """Queue the job of a run whose folder is complete, with what comes with GPUs in this session.
@@ -38,6 +39,7 @@ def submit_run(
         walltime_s: Time limit in seconds.
         command: What the job runs.
         array: Tasks of an array, as sbatch has them; empty for a single job.
+        name: Name of the job; empty for that of the folder.
         is_new: True if the folder holds nothing that an earlier job has left.
 
     Raises:
@@ -45,7 +47,7 @@ def submit_run(
         StepError: If Slurm refuses it, and then a new folder is removed too, or does not answer.
     """
     request = JobRequest(
-        name=folder.name,
+        name=name or folder.name,
         shape=shape,
         walltime_s=walltime_s,
         folder=folder.path,

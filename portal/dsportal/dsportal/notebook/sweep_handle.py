@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-import html
+import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from dsportal.errors import LaunchError, hide_frames
 from dsportal.launch import commands
-from dsportal.launch.messages import explain_going_on
+from dsportal.launch.messages import explain_end, explain_going_on
 from dsportal.notebook.handle import FILES_LATE_S, Run
 from dsportal.notebook.runs import show
 from dsportal.notebook.sweep_table import Goal, Point, SweepTable
 from dsportal.notebook.tensorboard import tensorboard
-from dsportal.slurm.states import Phase, parse_state
-from dsportal.task.folder import RunFolder
+from dsportal.slurm.states import JobState, Phase, parse_state
 from dsportal.task.interrupts import without_interrupts
-from dsportal.task.sweep_folder import SweepFolder
+from dsportal.task.plan import End
+from dsportal.task.sweep_folder import SweepFolder, all_sweeps, sweeps_folder
 
 ASK_EVERY_S = 2.0
 # A function with an argument of this name gets a folder for TensorBoard.
 LOG_DIR = "log_dir"
 _OPEN = frozenset({"waiting", "running", "unknown"})
+# Not to be run again.
+_HAS_ENDED = frozenset({"done", "pruned"})
 
 
 class Sweep:
@@ -43,8 +47,43 @@ class Sweep:
         self._goal = goal
         self._ended: dict[int, Point] = {}
 
+    @classmethod
+    def load(cls, name: str | os.PathLike[str] = "") -> Sweep:
+        """Return a sweep that was started earlier, perhaps from another notebook or session.
+
+        Args:
+            name: Its name, a part of it, or its folder; empty for the newest.
+
+        Raises:
+            LaunchError: If there is no such sweep, or several contain the part.
+        """
+        given, sweeps = os.fspath(name), dict(all_sweeps())
+        found = [folder for folder in sweeps if given in folder.name]
+        exact = [folder for folder in found if folder.name == given]
+        if os.sep in given:
+            exact = [SweepFolder(Path(given).expanduser().absolute())]
+            found = [folder for folder in exact if folder.read_record()]
+        if not found:
+            what = f"no sweep {given!r}" if given else "no sweep yet"
+            raise LaunchError(f"There is {what} in {sweeps_folder()}.")
+        if given and not exact and len(found) > 1:
+            names = ", ".join(folder.name for folder in found[:5])
+            raise LaunchError(f"{given!r} is a part of several names: {names}. Give more of it.")
+        folder = (exact or found)[0]
+        record = folder.read_record()
+        goal = Goal(metric=record.metric, is_smallest=record.is_smallest) if record else Goal()
+        return cls(folder, folder.read_points(), goal)
+
     def __repr__(self) -> str:
         return str(self.table())
+
+    def _repr_html_(self) -> str:
+        return self.table().html(_jobs_page())
+
+    @property
+    def name(self) -> str:
+        """Name of the sweep, for `Sweep.load`."""
+        return self.folder.name
 
     @property
     def runs(self) -> list[Run]:
@@ -54,15 +93,23 @@ class Sweep:
     @property
     def job_id(self) -> int | None:
         """The newest array of Slurm jobs."""
-        return RunFolder(self.folder.path).read_job_id()
+        return next(reversed(self.folder.read_jobs()), None)
 
     def table(self) -> SweepTable:
         """Return how far the points are."""
-        job_id = self.job_id
-        is_over = len(self._ended) == len(self._points)
-        states = {} if is_over or job_id is None else commands.task_states(job_id)
-        points = [self._read(index, states) for index in range(len(self._points))]
-        return SweepTable(points=points, goal=self._goal)
+        indices = range(len(self._points))
+        if all(index in self._ended for index in indices):
+            return SweepTable(points=[self._ended[index] for index in indices], goal=self._goal)
+        jobs = self.folder.read_jobs()
+        # Asked first: a job writes its end before Slurm forgets it.
+        queued = commands.task_states(jobs)
+        points = {index: self._read(index, queued) for index in indices}
+        silent = [n for n, each in points.items() if each.state in {"lost", "stopped"}]
+        ends = commands.task_ends(jobs) if silent else {}
+        for index in silent:
+            points[index] = _explained(points[index], ends.get(index, ""))
+        self._ended |= {n: each for n, each in points.items() if each.is_final}
+        return SweepTable(points=list(points.values()), goal=self._goal)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each point: its arguments, state, results, and why it failed."""
@@ -77,9 +124,13 @@ class Sweep:
         return pandas.DataFrame(self.rows())
 
     def open_points(self) -> list[int]:
-        """Return the numbers of the points that neither are done nor run nor wait."""
+        """Return the numbers of the points without a result that neither run nor wait."""
         points = self.table().points
-        return [n for n, each in enumerate(points) if each.state not in {"done", *_OPEN}]
+        return [n for n, each in enumerate(points) if each.state not in _HAS_ENDED | _OPEN]
+
+    def is_under_way(self) -> bool:
+        """Return whether a point runs or waits, as far as is known."""
+        return any(each.state in _OPEN for each in self.table().points)
 
     def wait(self) -> Any:
         """Show how far the points are until all have ended.
@@ -112,11 +163,13 @@ class Sweep:
 
     def stop(self) -> None:
         """Cancel the points that run or wait; those that are done stay."""
-        if self.job_id is not None:
-            with without_interrupts():
-                is_stopped = commands.cancel(self.job_id)
-            text = "Stopped." if is_stopped else explain_going_on(self.job_id)
-            show(f"{text} sweep(..., resume=True) continues with the points that are not done.\n")
+        jobs = self.folder.read_jobs()
+        if not jobs:
+            return
+        with without_interrupts():
+            # Of all, even if Slurm does not answer for one.
+            going = [job_id for job_id in jobs if not commands.cancel(job_id)]
+        show(f"{explain_going_on(going[-1]) if going else 'Stopped.'} {self._how_to_go_on()}\n")
 
     def tensorboard(self) -> None:
         """Show the curves of all points in one TensorBoard, if the function has a `log_dir`."""
@@ -127,34 +180,62 @@ class Sweep:
             )
         tensorboard(self.folder.logs)
 
-    def _read(self, index: int, states: Mapping[int, str] | None) -> Point:
+    def _how_to_go_on(self) -> str:
+        return "The same call with resume=True runs the points that have no result."
+
+    def _read(self, index: int, queued: Mapping[int, str] | None) -> Point:
         if index in self._ended:
             return self._ended[index]
-        folder, values = self.folder.run(index), self._points[index]
-        log = str(folder.log_path(0))
-        end = folder.read_end()
-        if end is None:
-            state = "unknown" if states is None else _state(states.get(index))
-            pace = folder.read_throughput()
-            return Point(
-                values=values, state=state, loss=None if pace is None else pace.loss, log=log
-            )
-        result = folder.read_result(0) if end.word == "done" else None
-        point = Point(
-            values=values,
-            state=end.word,
-            result=result,
-            error=end.reason.partition("\n")[0],
-            log=log,
+        folder, word = self.folder.run(index), (queued or {}).get(index)
+        end = None if _is_waiting(word) else folder.read_end()
+        if end is not None and end.word == "stopped" and (queued is None or word is not None):
+            # Slurm told it to end, and may have it in the queue again.
+            end = None
+        told = "unknown" if queued is None else _state(word)
+        return self._point(index, told if end is None else end.word, end)
+
+    def _point(self, index: int, state: str, end: End | None) -> Point:
+        folder = self.folder.run(index)
+        pace = None if state == "waiting" else folder.read_throughput()
+        return Point(
+            values=self._points[index],
+            state=state,
+            result=folder.read_result(0) if state == "done" else None,
+            step=0 if pace is None else pace.step,
+            n_steps=0 if pace is None else pace.n_steps,
+            loss=None if pace is None else pace.loss,
+            error="" if end is None else end.reason.partition("\n")[0],
+            log=str(folder.log_path(0)),
+            is_final=state in {"done", "failed", "saved", "pruned"},
         )
-        self._ended[index] = point
+
+
+def _explained(point: Point, word: str) -> Point:
+    """Return a point that has not said how it ended, with what accounting says."""
+    state = parse_state(word)
+    if not word or state.phase is not Phase.OVER or state is JobState.COMPLETING:
         return point
+    if state is JobState.CANCELLED:
+        return replace(point, state="stopped", is_final=True)
+    if state is JobState.COMPLETED:
+        # Its files may become visible late.
+        return point
+    return replace(point, state="failed", error=explain_end(word), is_final=True)
+
+
+def _is_waiting(word: str | None) -> bool:
+    return word is not None and parse_state(word).phase is Phase.WAITING
 
 
 def _state(word: str | None) -> str:
     if word is None:
         return "lost"
-    return "waiting" if parse_state(word).phase is Phase.WAITING else "running"
+    return "waiting" if _is_waiting(word) else "running"
+
+
+def _jobs_page() -> str:
+    prefix = os.environ.get("JUPYTERHUB_SERVICE_PREFIX", "")
+    return f"{prefix}portal/jobs" if prefix else ""
 
 
 class _Screen:
@@ -165,16 +246,21 @@ class _Screen:
         self._said = ""
 
     def draw(self, table: SweepTable) -> None:
-        if "ipykernel" not in sys.modules:
-            if table.summary() != self._said:
-                show(f"{table.summary()}\n")
-            self._said = table.summary()
-            return
         # Scripts import this module, too, and need no IPython.
-        from IPython.display import HTML, display
+        if "ipykernel" not in sys.modules:
+            if (line := table.summary()) != self._said:
+                show(f"{line}\n")
+            self._said = line
+            return
+        from IPython.display import display
 
-        markup = HTML(f"<pre>{html.escape(str(table))}</pre>")
+        text = str(table)
+        if text == self._said:
+            return
+        self._said = text
+        # Pages that show no HTML show the text.
+        shown = {"text/plain": text, "text/html": table.html(_jobs_page())}
         if self._display is None:
-            self._display = display(markup, display_id=True)
+            self._display = display(shown, raw=True, display_id=True)
         else:
-            self._display.update(markup)
+            self._display.update(shown, raw=True)

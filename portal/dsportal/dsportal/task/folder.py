@@ -50,6 +50,12 @@ class RunFolder:
         return self.path.name
 
     @property
+    def full_name(self) -> str:
+        """Name of the run; of a point of a sweep that of the sweep and its number, as "lr/3"."""
+        place = self.path.parent
+        return f"{place.parent.name}/{self.name}" if place.name == "points" else self.name
+
+    @property
     def title(self) -> str:
         """Name of its function or script, as `folder_title` made it."""
         # DATE-TIME-TITLE-RANDOM; the title may have hyphens of its own.
@@ -173,6 +179,12 @@ class RunFolder:
     def write_end(self, end: End) -> None:
         """Write how the ranks ended."""
         self._write("end.json", json.dumps(asdict(end), indent=2).encode())
+
+    def forget_end(self) -> None:
+        """Remove how an earlier try ended, since Slurm starts the run again; checkpoints stay."""
+        names = ("end.json", "saved", "stop", "rank-*.error.json", "rank-*.result.*")
+        for path in (path for name in names for path in self.path.glob(name)):
+            path.unlink(missing_ok=True)
 
     def read_end(self) -> End | None:
         """Return how the ranks ended, or None if that is not known yet."""

@@ -2,45 +2,81 @@
 
 from __future__ import annotations
 
-import itertools
+import math
+import random
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dsportal.errors import LaunchError
 
-# Slurm's arrays have at most 1001 tasks, unless the site changes MaxArraySize.
-MAX_POINTS = 1000
+# Unless the site changes MaxArraySize.
+MAX_POINTS = 1001
 _NOT_IN_FILES = re.compile(r"[^\w=.,+-]+")
 _MAX_NAME_CHARACTERS = 100
 
 
-def grid_points(grid: object) -> list[dict[str, Any]]:
+def grid_points(
+    grid: object, n: int | None = None, seed: int = 0, most: int = MAX_POINTS
+) -> list[dict[str, Any]]:
     """Return the keyword arguments of each point.
 
     Args:
         grid: Lists of values by the name of an argument, of which every combination is a point, or
             a list with a dictionary for each point.
+        n: Points to pick from the grid at random, each once; None for all of them, in order.
+        seed: The same one picks the same points.
+        most: Points that Slurm takes as one array.
 
     Raises:
-        LaunchError: If it is neither, or has no point or too many.
+        LaunchError: If it is neither, or has no point or too many, or less than `n`.
 
     Source:
         slurm.conf(5), MaxArraySize, Slurm 22.05.
     """
+    points: Sequence[dict[str, Any]]
     if isinstance(grid, Mapping):
-        lists = [_values(name, values) for name, values in grid.items()]
-        points = [dict(zip(grid, each, strict=True)) for each in itertools.product(*lists)]
-        points = points if grid else []
+        points = _Product({name: _values(name, values) for name, values in grid.items()})
     elif isinstance(grid, Iterable) and not isinstance(grid, str):
         points = [dict(each) if isinstance(each, Mapping) else _refuse(grid) for each in grid]
     else:
         points = [_refuse(grid)]
-    if not 1 <= len(points) <= MAX_POINTS:
+    if n is not None and len(points):
+        if not 1 <= n <= len(points):
+            raise LaunchError(
+                f"You asked for n={n!r} of the {len(points)} points of the grid. Give a number "
+                f"from 1 to {len(points)}."
+            )
+        points = random.Random(seed).sample(points, n)  # noqa: S311
+    if not 1 <= len(points) <= most:
         raise LaunchError(
-            f"The grid has {len(points)} points; a sweep has 1 to {MAX_POINTS}. Give fewer values."
+            f"The grid has {len(points)} points, and an array of this Slurm 1 to {most}. Give "
+            f"other values, or n={most} to pick as many at random."
         )
-    return points
+    return list(points)
+
+
+class _Product(Sequence[dict[str, Any]]):
+    """Every combination of values, the last name's changing first; none is made before it is asked.
+
+    So n points can be picked of more than memory holds.
+    """
+
+    def __init__(self, values: dict[str, list[Any]]) -> None:
+        self._values = values
+
+    def __len__(self) -> int:
+        return math.prod(map(len, self._values.values())) if self._values else 0
+
+    def __getitem__(self, index: Any) -> Any:
+        point = {}
+        for name, values in reversed(self._values.items()):
+            index, place = divmod(index, len(values))
+            point[name] = values[place]
+        # iter() ends at the first index that is too large.
+        if index:
+            raise IndexError
+        return {name: point[name] for name in self._values}
 
 
 def point_name(point: Mapping[str, Any]) -> str:

@@ -77,7 +77,7 @@ def _used_by(function: object, seen: set[int]) -> Iterator[tuple[str, object]]:
     if not isinstance(function, FunctionType) or id(function) in seen:
         return
     seen.add(id(function))
-    used = {name: function.__globals__.get(name) for name in _globals_of(function.__code__)}
+    used = {name: function.__globals__.get(name) for name in globals_of(function.__code__)}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         # A cell may be empty still.
         with suppress(ValueError):
@@ -87,11 +87,12 @@ def _used_by(function: object, seen: set[int]) -> Iterator[tuple[str, object]]:
         yield f"{name}, which {function.__name__} uses", each
 
 
-def _globals_of(code: CodeType) -> Iterator[str]:
+def globals_of(code: CodeType) -> Iterator[str]:
+    """Yield the names of the module that a function uses, those inside of it too."""
     for step in dis.get_instructions(code):
         if step.opname in {"LOAD_GLOBAL", "LOAD_NAME"}:
             yield str(step.argval)
     for constant in code.co_consts:
         # Functions inside of the function.
         if isinstance(constant, CodeType):
-            yield from _globals_of(constant)
+            yield from globals_of(constant)

@@ -73,6 +73,7 @@ class End:
         status: Exit status of srun; 0 if all ranks succeeded.
         was_stopped: True if the ranks were told to end.
         is_saved: True if the function saved a checkpoint and ended, to be resumed.
+        was_pruned: True if a sweep stopped it as one of its worst points.
         slurm_lines: What srun itself printed.
         seconds: How long the ranks ran; 0 if they were not started.
         reason: Why they failed, and the next step; empty if they did not.
@@ -82,6 +83,7 @@ class End:
     status: int
     was_stopped: bool = False
     is_saved: bool = False
+    was_pruned: bool = False
     slurm_lines: tuple[str, ...] = ()
     seconds: float = 0
     reason: str = ""
@@ -89,7 +91,9 @@ class End:
 
     @property
     def word(self) -> str:
-        """One of done, failed, stopped and saved."""
+        """One of done, failed, stopped, saved and pruned."""
+        if self.was_pruned:
+            return "pruned"
         if self.is_saved:
             return "saved"
         if self.was_stopped:

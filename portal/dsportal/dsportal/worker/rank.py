@@ -132,7 +132,7 @@ def _prepare(folder: RunFolder, plan: Plan, placement: Placement) -> progress.Re
         mpi=plan.mpi,
         simulated_gpus=plan.simulated_gpus,
     )
-    name_run(os.environ, folder.name, placement.rank)
+    name_run(os.environ, folder.full_name, placement.rank)
     link = folder.mlflow_link if placement.rank == 0 else None
     return progress.begin(address, placement.rank, link)
 

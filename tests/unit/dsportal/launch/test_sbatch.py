@@ -68,3 +68,8 @@ def test_the_points_of_a_sweep_are_an_array_whose_tasks_have_a_log_each():
 
     assert "--array=0-49%8" in argv
     assert f"--output={REQUEST.folder}/job-%a.log" in argv
+
+
+def test_slurm_runs_a_point_of_a_sweep_again_after_a_preemption_and_no_other_run():
+    assert "--requeue" in sbatch_argv(replace(REQUEST, array="0-49%8"))
+    assert "--requeue" not in sbatch_argv(REQUEST)

@@ -1,4 +1,4 @@
-"""What is said of a sweep that is stopped; how its points end is in tests/programs."""
+"""What is said of a sweep's points without a word of their own; others are in tests/programs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from dsportal.launch import commands
 from dsportal.notebook.sweep_handle import Sweep
 from dsportal.notebook.sweep_table import Goal
-from dsportal.task.folder import RunFolder
+from dsportal.task.plan import End
 from dsportal.task.sweep_folder import SweepFolder
 
 
@@ -33,9 +33,72 @@ def test_a_sweep_is_called_stopped_only_if_slurm_has_heard_of_it(
 ) -> None:
     done = None if status is None else subprocess.CompletedProcess([], status, "", stderr)
     monkeypatch.setattr(commands, "_slurm", lambda _: done)
-    RunFolder(tmp_path).write_job_id(7)
+    SweepFolder(tmp_path).add_job(7)
 
     Sweep(SweepFolder(tmp_path), [{"lr": 0.1}], Goal(metric="", is_smallest=False)).stop()
 
     said = capsys.readouterr().out
     assert said.startswith("Stopped." if is_stopped else "Slurm does not say yet that job 7 has")
+
+
+@pytest.fixture
+def sweep(tmp_path: Path) -> Sweep:
+    """A sweep with two points, which two arrays have run."""
+    folder = SweepFolder(tmp_path)
+    folder.add_job(7)
+    folder.add_job(9)
+    for index in (0, 1):
+        folder.run(index).path.mkdir(parents=True)
+    return Sweep(folder, [{"lr": 0.1}, {"lr": 0.2}], Goal())
+
+
+@pytest.fixture
+def slurm(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[int, str] | None]:
+    """What Slurm says of the tasks of the arrays 7 and 9: that are queued, and that have ended."""
+    told: dict[str, dict[int, str] | None] = {"queued": {}, "ends": {}}
+
+    def answer(what: str, job_ids: list[int]) -> dict[int, str] | None:
+        assert job_ids == [7, 9]
+        return told[what]
+
+    monkeypatch.setattr(commands, "task_states", lambda ids: answer("queued", ids))
+    monkeypatch.setattr(commands, "task_ends", lambda ids: answer("ends", ids))
+    return told
+
+
+def states(sweep: Sweep) -> list[str]:
+    return [point.state for point in sweep.table().points]
+
+
+def test_a_point_that_slurm_has_in_the_queue_again_has_not_ended(sweep, slurm) -> None:
+    sweep.folder.run(0).write_end(End(status=143, was_stopped=True))
+    slurm["queued"] = {0: "PENDING", 1: "RUNNING"}
+
+    assert states(sweep) == ["waiting", "running"]
+    assert sweep.open_points() == []
+
+
+def test_a_point_of_which_slurm_does_not_say_whether_it_is_queued_again_is_not_over(
+    sweep, slurm
+) -> None:
+    sweep.folder.run(0).write_end(End(status=143, was_stopped=True))
+    slurm["queued"] = None
+
+    assert states(sweep) == ["unknown", "unknown"]
+    assert sweep.is_under_way()
+
+
+def test_what_slurm_ended_says_why_and_is_run_again(sweep, slurm) -> None:
+    sweep.folder.run(0).write_end(End(status=143, was_stopped=True))
+    slurm["ends"] = {0: "TIMEOUT", 1: "CANCELLED"}
+
+    first, second = sweep.table().points
+
+    assert (first.state, second.state) == ("failed", "stopped")
+    assert "time limit" in first.error
+    assert sweep.open_points() == [0, 1]
+
+
+def test_a_point_that_nobody_knows_is_lost_and_is_run_again(sweep, slurm) -> None:
+    assert states(sweep) == ["lost", "lost"]
+    assert sweep.open_points() == [0, 1]
