@@ -20,6 +20,7 @@ from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.target import PROGRAMS_DIR
 from deploy.environments.builder.uv import PIN, canonical_name, locked, read_pins
 from tests.deploy.conftest import as_nobody
+from tests.support.cells import RUN_CELL
 
 PLAN = Plan(flavour=kept_flavour(Plan().prefix))
 SERVER = PLAN.environment("server")
@@ -53,12 +54,6 @@ PAGE = """
 import json
 from jupyterlab_server.config import get_page_config
 print(json.dumps(get_page_config([])))
-"""
-RUN_CELL = """
-import sys, nbformat, nbclient
-notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(sys.argv[2])])
-nbclient.NotebookClient(notebook, kernel_name=sys.argv[1], timeout=300).execute()
-print("".join(output.get("text", "") for output in notebook.cells[0].outputs))
 """
 EXPECTED = """
 import io, matplotlib, pandas, PIL, pyarrow, requests, seaborn, tqdm.auto, ipywidgets

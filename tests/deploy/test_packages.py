@@ -10,16 +10,11 @@ import pytest
 
 from deploy.environments.builder.plan import Plan
 from tests.deploy.conftest import as_nobody
+from tests.support.cells import RUN_CELL
 from tests.support.wheels import make_wheel
 
 SERVER = Plan().environment("server")
 FOLDER = ".local/share/data-scientist-portal/packages"
-RUN_CELL = """
-import sys, nbformat, nbclient
-notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(sys.argv[2])])
-nbclient.NotebookClient(notebook, kernel_name=sys.argv[1], timeout=120).execute()
-print("".join(output.get("text", "") for output in notebook.cells[0].outputs))
-"""
 
 
 @pytest.fixture

@@ -14,14 +14,9 @@ from deploy.environments.builder.environment import installed_pins
 from deploy.environments.builder.plan import Flavour, Plan
 from deploy.environments.builder.process import clean_environment
 from tests.lab.environments.built import built
+from tests.support.cells import RUN_CELL
 from tests.support.training_cells import TRAIN_PYTORCH, TRAIN_TENSORFLOW
 
-RUN_CELL = """
-import sys, nbformat, nbclient
-notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(sys.argv[2])])
-nbclient.NotebookClient(notebook, kernel_name=sys.argv[1], timeout=300).execute()
-print("".join(output.get("text", "") for output in notebook.cells[0].outputs))
-"""
 
 
 @pytest.fixture(scope="module")

@@ -15,18 +15,13 @@ import pytest
 from deploy.environments.builder.package_sources import package_sources
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import SYSTEM_PATH
+from tests.support.cells import RUN_CELL
 from tests.templates.conftest import SlurmSession
 
 pytestmark = pytest.mark.cluster
 
 PYTHON = Plan().environment("server") / "bin/python"
 INSTALL_TIMEOUT_S = 900
-RUN_CELL = """
-import sys, nbformat, nbclient
-notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(sys.argv[2])])
-nbclient.NotebookClient(notebook, kernel_name=sys.argv[1], timeout=900).execute()
-print("".join(output.get("text", "") for output in notebook.cells[0].outputs))
-"""
 WITH_LIGHTNING = """
 import einops, lightning, torch
 from dsportal import run
