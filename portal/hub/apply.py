@@ -22,6 +22,8 @@ from portal.hub.form import handlers
 from portal.hub.form.form import make_options_form
 from portal.hub.log.json_formatter import JSON_LOGGING
 from portal.hub.log.secret_filter import SECRET_LOGGING
+from portal.hub.mail.events import CHOICES
+from portal.hub.mail.watch import make_mail_watch
 from portal.hub.messages.announcements import Announcement, AnnouncementBoard, Level
 from portal.hub.messages.drain import shared_drain
 from portal.hub.messages.stop_notices import shared_notices
@@ -60,6 +62,7 @@ from portal.hub.sharing.shares import end_shares, key_of, share_routes
 from portal.hub.state_lock import hold_state
 from portal.response_headers import PlainHeaders
 from spawner.errors import SiteError
+from spawner.hub.patches.application import before_sessions
 from spawner.hub.patches.scopes import count_groups
 
 SECONDS_PER_DAY = 24 * 3600
@@ -255,6 +258,9 @@ def _apply_spawner(c: Any, settings: Settings) -> None:
     spawner.forecast_path = str(hub.state_dir / "forecasts.json")
     spawner.server_argv = [settings.environments.server_program]
     spawner.pages = settings.pages
+    if settings.mail.server:
+        spawner.mail_times = list(CHOICES)
+        before_sessions(make_mail_watch(settings).begin)
     spawner.options_form = make_options_form(
         simulated_gpus=settings.site.simulated_gpus, wait_s=settings.forecast.wait_s
     )

@@ -53,6 +53,13 @@ OPTIONS: dict[str, Option] = {
         left_out="JupyterLab",
         is_advanced=False,
     ),
+    "mail": Option(
+        label="Mail",
+        called="time of mail",
+        listed_in="mail_times",
+        left_out="none",
+        is_advanced=False,
+    ),
     "rescue": Option(),
 }
 

@@ -206,6 +206,10 @@ class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
         await asyncio.sleep(self.cluster.stop_s)
         await super().stop(now=now)
 
+    def clear_state(self) -> None:
+        super().clear_state()
+        self.session = None
+
     def get_args(self) -> list[str]:
         return []
 

@@ -17,6 +17,7 @@ from portal.hub.settings.culler import CullerSettings
 from portal.hub.settings.hub import HubSettings
 from portal.hub.settings.limits import GroupSettings, LimitSettings
 from portal.hub.settings.login import LoginSettings
+from portal.hub.settings.mail import MailSettings
 from portal.hub.settings.partitions import PartitionSettings
 from portal.hub.settings.preflight import PreflightSettings
 from portal.hub.settings.site_storage import (
@@ -59,6 +60,7 @@ class HubTables:
     extension: ExtensionSettings
     culler: CullerSettings
     traffic: TrafficSettings
+    mail: MailSettings
 
 
 @dataclass(frozen=True, kw_only=True)

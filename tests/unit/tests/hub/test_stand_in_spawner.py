@@ -23,7 +23,7 @@ from tests.hub.private_hub import node_line
 from tests.hub.stand_in_spawner import StandInSpawner
 
 HUB_DIR = Path(pages.__file__).parents[1]
-READERS = ("admin", "form", "messages", "pages")
+READERS = ("admin", "form", "mail", "messages", "pages")
 PAIRS = (
     (StandInSpawner, SlurmGPUSpawner),
     (stand_in_spawner.Cluster, real_cluster.Cluster),

@@ -1,0 +1,152 @@
+"""Looks at all sessions every few seconds and sends their users the mail that they asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from portal.hub.mail.events import Event, Look, Phase, compare
+from portal.hub.mail.message import Letterhead, News, write
+from portal.hub.mail.outbox import PASSWORD, Outbox
+from portal.hub.pages.failure_view import FailureView, describe_ending, describe_failure
+from portal.hub.settings.loader import Settings
+from portal.hub.settings.mail import MailSettings
+from spawner.hub.session_mixin import SessionMixin
+from spawner.json_file import JsonFile
+
+_EVERY_S = 15.0
+_UNKNOWN = "The home page of the portal says more."
+
+
+class MailWatch:
+    """Compares sessions with the look before, which survives a restart of the hub.
+
+    Args:
+        path: Where looks are kept, in a folder that only the hub writes; None for memory.
+    """
+
+    def __init__(
+        self,
+        settings: MailSettings,
+        head: Letterhead,
+        *,
+        path: Path | None,
+        log: logging.Logger | None = None,
+    ) -> None:
+        self._log = log or logging.getLogger(__name__)
+        self._settings = settings
+        self._head = head
+        self.outbox = Outbox(settings, password=os.environ.get(PASSWORD, ""), log=self._log)
+        self._file = JsonFile(path, log=self._log)
+        self._saved = self._file.read()
+        self._looks = {
+            key: look
+            for key, saved in self._saved.items()
+            if (look := Look.from_state(saved)) is not None
+        }
+        self._task: asyncio.Task[None] | None = None
+
+    async def begin(self, hub: Any) -> None:
+        """Watch the sessions of a `JupyterHub` from now on, in a task of its own."""
+        self._task = asyncio.create_task(self._watch(hub))
+
+    async def look(self, spawners: Iterable[SessionMixin], *, at: float) -> None:
+        """Look at all sessions once, and send what is to be sent.
+
+        Args:
+            at: Now, in seconds since 1970 (UTC).
+        """
+        looks = {}
+        for spawner in spawners:
+            key = f"{spawner.user.name}/{spawner.name}"
+            before, now = self._looks.get(key), _look_at(spawner)
+            # Most sessions ask for no mail.
+            if not now.wants and before is None:
+                continue
+            events, kept = compare(before, now, at=at, before_end_s=self._settings.before_end_s)
+            if kept.phase is not Phase.OVER:
+                looks[key] = kept
+            for event in events:
+                self._tell(_news(event, spawner, kept))
+        self._looks = looks
+        state = {key: look.to_state() for key, look in looks.items()}
+        if state != self._saved:
+            self._saved = state
+            self._file.save(state)
+        await self.outbox.send()
+
+    def _tell(self, news: News) -> None:
+        try:
+            self.outbox.add(write(news, self._head))
+        except ValueError as error:
+            self._log.warning("%s has no mail address: %s", news.user, error)
+
+    async def _watch(self, hub: Any) -> None:
+        while True:
+            await asyncio.sleep(_EVERY_S)
+            try:
+                await self.look(_spawners(hub), at=time.time())
+            except Exception:
+                # Mail is the least of what a hub does, and the next look may succeed.
+                self._log.exception("Sessions could not be looked at for mail.")
+
+
+def make_mail_watch(settings: Settings) -> MailWatch:
+    """Return the watch of a site that has a mail server."""
+    url = settings.hub.public_url.rstrip("/")
+    head = Letterhead(
+        portal=settings.site.name,
+        url=f"{url}{settings.hub.hub_prefix}home" if url else "",
+        sender=settings.mail.sender,
+        domain=settings.mail.domain,
+    )
+    return MailWatch(settings.mail, head, path=settings.hub.state_dir / "mail.json")
+
+
+def _spawners(hub: Any) -> Iterator[SessionMixin]:
+    # A list: users come and go while mail is sent.
+    for user in list(hub.users.values()):
+        yield from list(user.spawners.values())
+
+
+def _look_at(spawner: SessionMixin) -> Look:
+    session = spawner.session
+    wants = str(spawner.user_options.get("mail") or "")
+    if session is None:
+        return Look(
+            session_id="", phase=Phase.OVER, wants=wants, is_explained=_why(spawner) is not None
+        )
+    return Look(
+        session_id=session.session_id,
+        phase=Phase.READY if session.is_ready else Phase.STARTING,
+        wants=wants,
+        waits_since=session.submitted_at,
+        left_s=spawner.left_s,
+    )
+
+
+def _why(spawner: SessionMixin) -> FailureView | None:
+    start = getattr(spawner, "_spawn_future", None)
+    failed = None
+    if start is not None and start.done() and not start.cancelled():
+        failed = start.exception()
+    return describe_ending(spawner) or describe_failure(failed, spawner)
+
+
+def _news(event: Event, spawner: SessionMixin, look: Look) -> News:
+    session, why = spawner.session, None
+    if event in (Event.ENDED, Event.NOT_STARTED):
+        why = _why(spawner)
+    return News(
+        user=spawner.user.name,
+        name=spawner.name,
+        event=event,
+        n_gpus=0 if session is None else session.n_gpus,
+        left_s=look.left_s,
+        explanation=_UNKNOWN if why is None else f"{why.sentence} {why.next_step}".rstrip(),
+    )

@@ -1,0 +1,100 @@
+"""The table [mail] of portal.toml."""
+
+# ruff: noqa: RUF009 - setting() returns a dataclass field, not a shared value
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+from dsportal.amounts import SECONDS_PER_MINUTE
+from portal.settings.validators import like
+from spawner.settings.schema import setting
+
+_HOST = r"(?:[A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\])(?::[0-9]{1,5})?"
+_DOMAIN = r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?"
+_LOCAL = re.compile(r"(?:localhost|127\.[0-9.]+|\[::1\])(?::[0-9]+)?")
+_PORTS = {"starttls": 587, "smtps": 465, "none": 25}
+
+
+class MailTls(Enum):
+    """Encryption of the connection to the mail server."""
+
+    STARTTLS = "starttls"
+    SMTPS = "smtps"
+    NONE = "none"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MailSettings:
+    """Mail to users about their sessions, to those who choose it on the form.
+
+    Each user has one address, which the site decides: nobody can have mail sent to others.
+    """
+
+    server: str = setting(
+        'Mail server, such as "mail.example.org" or "mail.example.org:587". Empty: no mail is sent,'
+        " and the form does not offer it.",
+        default="",
+        check=like(f"(?:{_HOST})?", 'it must look like "mail.example.org" or "[::1]:25".'),
+    )
+    tls: MailTls = setting(
+        'Encryption: "starttls" (port 587), "smtps" (port 465) or, for a server on this host only,'
+        ' "none" (port 25). The server\'s certificate is checked against those of the system.',
+        default=MailTls.STARTTLS,
+    )
+    user: str = setting(
+        "Name with which the hub logs in at the server. The password is SMTP_PASSWORD in"
+        " secrets.env. Empty: without a login.",
+        default="",
+    )
+    sender: str = setting(
+        "Address that the mail comes from, such as portal@example.org. Required with a server.",
+        default="",
+        check=like(rf"(?:[^\s@<>,;]+@{_DOMAIN})?", 'it must look like "portal@example.org".'),
+    )
+    domain: str = setting(
+        "Domain of the users' addresses: ada gets her mail at ada@DOMAIN. Required with a server.",
+        default="",
+        check=like(rf"(?:{_DOMAIN})?", 'it must look like "example.org".'),
+    )
+    before_end_minutes: float = setting(
+        "Minutes before the end of a session at which its user gets mail.",
+        default=15.0,
+        lowest=1,
+        highest=1440,
+    )
+
+    def __post_init__(self) -> None:
+        if not self.server:
+            return
+        for name in ("sender", "domain"):
+            if not getattr(self, name):
+                raise ValueError(f"it has a server and lacks the key '{name}'.")
+        if self.tls is MailTls.NONE and not _LOCAL.fullmatch(self.server):
+            raise ValueError(
+                f'tls = "none" would send mail and password unencrypted to {self.server}. Use'
+                ' "starttls" or "smtps", or a mail server on this host.'
+            )
+
+    @property
+    def host(self) -> str:
+        """The server's name or address, without brackets."""
+        return self._parts[0].strip("[]")
+
+    @property
+    def port(self) -> int:
+        """The server's port."""
+        return int(self._parts[1] or _PORTS[self.tls.value])
+
+    @property
+    def before_end_s(self) -> float:
+        """Seconds before the end of a session at which its user gets mail."""
+        return self.before_end_minutes * SECONDS_PER_MINUTE
+
+    @property
+    def _parts(self) -> tuple[str, str]:
+        host, _, port = self.server.rpartition(":")
+        # The last colon of a bare IPv6 address in brackets is part of it.
+        return (host, port) if host and not port.endswith("]") else (self.server, "")

@@ -1,0 +1,127 @@
+"""Mail about sessions, taken by a real mail server over StartTLS."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from email.message import EmailMessage
+from pathlib import Path
+
+import pytest
+
+from portal.hub.mail.events import Event
+from portal.hub.mail.message import Letterhead, News, write
+from portal.hub.mail.outbox import Outbox
+from portal.hub.settings.mail import MailSettings
+from tests.hub.private_hub import LDAP_LOGIN, Browser, PrivateHub, running_hub_with
+from tests.hub.private_slapd import BASE, Authority, free_port, running_slapd
+from tests.hub.private_smtpd import DOMAIN, Smtpd, running_smtpd
+from tests.support.eventually import eventually
+
+SENDER = f"portal@{DOMAIN}"
+# The stand-in's sessions have eight hours, so all of them end soon.
+MAIL = f"""
+[mail]
+server = "127.0.0.1:{{port}}"
+sender = "{SENDER}"
+domain = "{DOMAIN}"
+before_end_minutes = 1000
+"""
+HEAD = Letterhead(portal="Portal", url="", sender=SENDER, domain=DOMAIN)
+TWO_LOOKS_S = 40
+
+
+@pytest.fixture(scope="module")
+def smtpd(authority: Authority) -> Iterator[Smtpd]:
+    with running_smtpd(authority) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def hub(
+    tmp_path_factory: pytest.TempPathFactory, authority: Authority, smtpd: Smtpd
+) -> Iterator[PrivateHub]:
+    folder: Path = tmp_path_factory.mktemp("mail")
+    with running_slapd(folder / "slapd", authority, ["ada", "grace", "linus"]) as (port, _):
+        servers = json.dumps([f"ldap://127.0.0.1:{port}"])
+        login = LDAP_LOGIN.format(servers=servers, ca=authority.certificate, base=BASE)
+        login += MAIL.format(port=smtpd.port)
+        trusted = {"SSL_CERT_FILE": str(authority.certificate)}
+        with running_hub_with(folder / "hub", login, **trusted) as hub:
+            yield hub
+
+
+def outbox(port: int) -> Outbox:
+    settings = MailSettings(server=f"127.0.0.1:{port}", sender=SENDER, domain=DOMAIN)
+    return Outbox(settings, password="", log=logging.getLogger("mail"))
+
+
+def note(user: str) -> EmailMessage:
+    return write(News(user=user, event=Event.STARTED), HEAD)
+
+
+def test_the_form_offers_mail_and_its_user_reads_that_the_session_ends_soon(
+    hub: PrivateHub, smtpd: Smtpd
+) -> None:
+    ada = Browser(hub)
+    ada.log_in("ada").raise_for_status()
+    assert "At both" in ada.get("/hub/spawn").text
+
+    ada.choose("ada", gpus="2", mail="At the end").raise_for_status()
+
+    (mail,) = eventually(lambda: smtpd.mail_to("ada"), TWO_LOOKS_S)
+    assert mail["Subject"] == "Your session ends soon (Data Scientist Portal)"
+    assert mail["From"] == f"Data Scientist Portal <{SENDER}>"
+    assert "ends in 7 hours 59" in mail.get_content()
+
+
+def test_who_chose_none_gets_none_and_a_failed_start_says_why(
+    hub: PrivateHub, smtpd: Smtpd
+) -> None:
+    hub.reset_cluster()
+    hub.set_cluster(step=1)
+    for name, mail in (("grace", "At the start"), ("linus", "")):
+        browser = Browser(hub)
+        browser.log_in(name).raise_for_status()
+        browser.choose(name, gpus="1", mail=mail)
+    eventually(lambda: "grace/" in (hub.cluster_path.parent / "mail.json").read_text(), TWO_LOOKS_S)
+
+    hub.set_cluster(failure="The node node01 was lost.")
+
+    (mail,) = eventually(lambda: smtpd.mail_to("grace"), TWO_LOOKS_S)
+    assert mail["Subject"].startswith("Your session did not start")
+    assert "The node node01 was lost." in mail.get_content()
+    assert smtpd.mail_to("linus") == []
+
+
+async def test_mail_waits_for_a_server_that_is_away_and_one_refusal_stops_no_other_mail(
+    authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.certificate))
+    port = free_port()
+    waiting = outbox(port)
+    refused = note("mary")
+    refused.replace_header("To", "mary@elsewhere.example")
+    for message in (refused, note("mary")):
+        waiting.add(message)
+
+    await waiting.send()
+    assert len(waiting) == 2
+
+    with running_smtpd(authority, port=port) as server:
+        await waiting.send()
+        assert len(waiting) == 0
+        assert len(eventually(lambda: server.mail_to("mary"), 20)) == 1
+
+
+async def test_a_server_that_no_authority_of_the_system_knows_gets_nothing(
+    smtpd: Smtpd, caplog: pytest.LogCaptureFixture
+) -> None:
+    waiting = outbox(smtpd.port)
+    waiting.add(note("mary"))
+
+    await waiting.send()
+
+    assert len(waiting) == 1
+    assert "CERTIFICATE_VERIFY_FAILED" in caplog.text
