@@ -1,8 +1,9 @@
-"""A real mail server, OpenSMTPD, on a free port, that keeps what it takes in a folder."""
+"""A real mail server, Exim, on a free port, that keeps what it takes in one file."""
 
 from __future__ import annotations
 
 import contextlib
+import mailbox
 import shutil
 import socket
 import subprocess
@@ -19,15 +20,36 @@ from deploy.one_machine.packages import install_packages, missing_packages
 from tests.hub.private_slapd import Authority, free_port
 from tests.support.eventually import eventually
 
-PACKAGE = "opensmtpd"
+PACKAGE, ACCOUNT = "exim4-daemon-light", "Debian-exim"
 DOMAIN = "example.org"
 _CONFIG = """\
-pki mail cert "{certificate}"
-pki mail key "{key}"
-listen on 127.0.0.1 port {port} tls-require pki mail hostname mail.{domain}
-table anybody {{ "@{domain}" = nobody }}
-action keep maildir "{folder}/%{{rcpt.user}}" virtual <anybody>
-match from any for domain "{domain}" action keep
+primary_hostname = mail.{domain}
+spool_directory = {folder}/spool
+log_file_path = {folder}/%slog
+pid_file_path = {folder}/pid
+deliver_drop_privilege = true
+tls_advertise_hosts = *
+tls_certificate = {certificate}
+tls_privatekey = {key}
+acl_smtp_rcpt = recipient
+
+begin acl
+recipient:
+  deny    !encrypted = *
+          message = only over TLS
+  accept  domains = {domain}
+  deny    message = no such domain here
+
+begin routers
+keep:
+  driver = accept
+  transport = keep
+
+begin transports
+keep:
+  driver = appendfile
+  file = {folder}/mbox
+  user = {account}
 """
 
 
@@ -40,9 +62,10 @@ class Smtpd:
 
     def mail_to(self, user: str) -> list[EmailMessage]:
         """Return what the server has kept for a user, the oldest first."""
-        found = sorted((self.folder / user / "new").glob("*"), key=lambda path: path.stat().st_ino)
-        read = (message_from_bytes(path.read_bytes(), policy=policy.default) for path in found)
-        return [message for message in read if isinstance(message, EmailMessage)]
+        with contextlib.closing(mailbox.mbox(self.folder / "mbox", create=False)) as kept:
+            read = [message_from_bytes(raw.as_bytes(), policy=policy.default) for raw in kept]
+        mine = (message for message in read if message["To"] == f"{user}@{DOMAIN}")
+        return [message for message in mine if isinstance(message, EmailMessage)]
 
 
 @contextlib.contextmanager
@@ -51,23 +74,25 @@ def running_smtpd(authority: Authority, *, port: int = 0) -> Iterator[Smtpd]:
     if missing := missing_packages([PACKAGE]):
         install_packages(missing)
     port = port or free_port()
-    certificate, key = authority.issue("smtpd", "IP:127.0.0.1")
-    # OpenSMTPD delivers as the account `nobody`, and refuses a key that others can read.
-    key.chmod(0o600)
+    # Its account has to come to them, which pytest's folders do not allow.
     folder = Path(tempfile.mkdtemp(prefix="mail-", dir="/var/tmp"))
     try:
-        shutil.chown(folder, "nobody")
-        config = folder / "smtpd.conf"
-        names = {"certificate": certificate, "key": key, "folder": folder, "domain": DOMAIN}
-        config.write_text(_CONFIG.format(port=port, **names))
-        with (folder / "log").open("wb") as log:
-            process = subprocess.Popen(
-                ["/usr/sbin/smtpd", "-d", "-f", config], stdout=log, stderr=subprocess.STDOUT
-            )
+        certificate, key = (
+            shutil.copy(path, folder) for path in authority.issue("smtpd", "IP:127.0.0.1")
+        )
+        config = folder / "exim.conf"
+        names = {"certificate": certificate, "key": key, "domain": DOMAIN, "account": ACCOUNT}
+        config.write_text(_CONFIG.format(folder=folder, **names))
+        (folder / "mbox").touch()
+        for path in (folder, *folder.iterdir()):
+            if path != config:
+                shutil.chown(path, ACCOUNT)
+        argv = ["/usr/sbin/exim4", "-bdf", "-oX", f"127.0.0.1.{port}", "-C", config]
+        process = subprocess.Popen(argv)
         try:
             eventually(lambda: _greets(port) or process.poll() is not None, timeout_s=20)
             if process.poll() is not None:
-                pytest.fail((folder / "log").read_text())
+                pytest.fail("".join(path.read_text() for path in folder.glob("*log")))
             yield Smtpd(port, folder)
         finally:
             process.terminate()

@@ -200,6 +200,8 @@ class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
         self.port = int(os.environ["STAND_IN_PORT"])
         self.cmd = [sys.executable, "-c", SERVER]
         self.env_keep = [*self.env_keep, "STAND_IN_PORT"]
+        if self.session is not None:
+            self.session = self.session.changed(is_ready=True)
         return await super().start()
 
     async def stop(self, now: bool = False) -> None:

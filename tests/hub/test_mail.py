@@ -73,7 +73,7 @@ def test_the_form_offers_mail_and_its_user_reads_that_the_session_ends_soon(
     (mail,) = eventually(lambda: smtpd.mail_to("ada"), TWO_LOOKS_S)
     assert mail["Subject"] == "Your session ends soon (Data Scientist Portal)"
     assert mail["From"] == f"Data Scientist Portal <{SENDER}>"
-    assert "ends in 7 hours 59" in mail.get_content()
+    assert "ends in 8 hours" in mail.get_content()
 
 
 def test_who_chose_none_gets_none_and_a_failed_start_says_why(
