@@ -17,6 +17,13 @@ class IdleSettings:
         lowest=0,
         highest=100_000,
     )
+    unopened_minutes: float = setting(
+        "The same for a session that nobody has opened since its start, if that is sooner. 0: no"
+        " sooner than others.",
+        default=0.0,
+        lowest=0,
+        highest=100_000,
+    )
     warning_minutes: float = setting(
         "Minutes between the warning and the stop. Any use in this time keeps the session.",
         default=15.0,
@@ -41,6 +48,11 @@ class IdleSettings:
     def after_s(self) -> float:
         """Seconds without use until the warning; 0 for never."""
         return self.after_minutes * SECONDS_PER_MINUTE
+
+    @property
+    def unopened_s(self) -> float:
+        """Seconds until the warning for a session that nobody has opened; 0 for no such limit."""
+        return self.unopened_minutes * SECONDS_PER_MINUTE
 
     @property
     def warning_s(self) -> float:

@@ -206,11 +206,15 @@ def running_hub_with(
         proxy_url=f"http://127.0.0.1:{proxy_port}/api/routes",
     )
     hub.reset_cluster()
-    environment = os.environ | environment | {
-        "PYTHONPATH": PYTHONPATH,
-        "STAND_IN_CLUSTER": str(hub.cluster_path),
-        "STAND_IN_PORT": str(server_port),
-    }
+    environment = (
+        os.environ
+        | environment
+        | {
+            "PYTHONPATH": PYTHONPATH,
+            "STAND_IN_CLUSTER": str(hub.cluster_path),
+            "STAND_IN_PORT": str(server_port),
+        }
+    )
     with hub.log_path.open("wb") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "jupyterhub", "-f", config],

@@ -26,6 +26,7 @@ class IdlePolicy:
 
     Attributes:
         after_s: Seconds without use until the warning; 0 for never.
+        unopened_s: The same before the first use; 0 for `after_s`.
         warning_s: Seconds from the warning until tabs save.
         gpu_percent: A GPU below this counts as idle.
         cpu_percent: Kernels, terminals and what they started count as idle below this, in percent
@@ -38,6 +39,7 @@ class IdlePolicy:
     gpu_percent: float
     cpu_percent: float
     save_s: float = SAVE_S
+    unopened_s: float = 0.0
 
     @classmethod
     def of(cls, settings: SessionTables) -> IdlePolicy:
@@ -48,6 +50,7 @@ class IdlePolicy:
             gpu_percent=settings.idle.gpu_percent,
             cpu_percent=settings.idle.cpu_percent,
             save_s=min(SAVE_S, settings.idle.warning_s),
+            unopened_s=settings.idle.unopened_s,
         )
 
 
@@ -98,7 +101,7 @@ class IdleWatch:
 
     def __init__(self, policy: IdlePolicy, now_s: float) -> None:
         self._policy = policy
-        self._used_s = self._now_s = now_s
+        self._used_s = self._now_s = self._begun_s = now_s
         self._state = IdleState.USED
         self._since_s = now_s
 
@@ -115,9 +118,10 @@ class IdleWatch:
         else:
             self._used_s = max(self._used_s, min(seen.input_s, seen.now_s))
         # Any use since the state began ends a warning.
-        if policy.after_s <= 0 or self._used_s > self._since_s or self._idle_s < policy.after_s:
+        after_s = self._after_s
+        if after_s <= 0 or self._used_s > self._since_s or self._idle_s < after_s:
             self._go_to(IdleState.USED)
-        if self._state is IdleState.USED and 0 < policy.after_s <= self._idle_s:
+        if self._state is IdleState.USED and 0 < after_s <= self._idle_s:
             self._go_to(IdleState.WARNED)
         if self._state is IdleState.WARNED and self._in_state_s >= policy.warning_s:
             self._go_to(IdleState.SAVING)
@@ -137,6 +141,13 @@ class IdleWatch:
             idle_s=round(self._idle_s),
             ends_in_s=None if left_s is None else max(0, round(left_s)),
         )
+
+    @property
+    def _after_s(self) -> float:
+        limits_s = [self._policy.after_s]
+        if self._used_s == self._begun_s:
+            limits_s.append(self._policy.unopened_s)
+        return min((limit_s for limit_s in limits_s if limit_s > 0), default=0.0)
 
     @property
     def _idle_s(self) -> float:

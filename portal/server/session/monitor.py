@@ -86,7 +86,8 @@ class SessionMonitor:
         self._read_notebooks = read_notebooks
         self._folders_shown = folders_shown
         self._log = log
-        self._input_s = time.monotonic()
+        # Nobody has opened it yet.
+        self._input_s = 0.0
         self._tasks: list[asyncio.Task[None]] = []
         self._is_given_back = False
 

@@ -67,6 +67,23 @@ def test_whatever_computes_keeps_the_session_for_ever(use: dict[str, object]) ->
     assert session.go_on(10 * 3600, **use) is IdleState.USED
 
 
+@pytest.mark.parametrize("after_s", [600, 0], ids=["too", "alone"])
+def test_a_session_that_nobody_has_opened_is_given_back_sooner(after_s: int) -> None:
+    session = SessionMonitor(replace(POLICY, after_s=after_s, unopened_s=300))
+
+    assert session.go_on(295) is IdleState.USED
+    assert session.go_on(5) is IdleState.WARNED
+    assert session.go_on(150) is IdleState.OVER
+
+
+def test_one_that_somebody_has_opened_is_given_back_as_all_are() -> None:
+    session = SessionMonitor(replace(POLICY, unopened_s=300))
+    session.go_on(10, input_s=7)
+
+    assert session.go_on(590, input_s=7) is IdleState.USED
+    assert session.go_on(10, input_s=7) is IdleState.WARNED
+
+
 def test_input_that_a_wrong_clock_puts_into_the_future_keeps_no_session_until_then() -> None:
     session = SessionMonitor()
     session.go_on(300, input_s=10 * 3600)
@@ -164,9 +181,15 @@ def test_pages_get_the_time_without_use_and_the_time_until_the_end() -> None:
 
 def test_the_settings_of_the_site_are_the_policy() -> None:
     idle = {"after_minutes": 10, "warning_minutes": 1 / 3, "gpu_percent": 7, "cpu_percent": 8}
+    idle["unopened_minutes"] = 5
 
     assert IdlePolicy.of(tables(idle=idle)) == IdlePolicy(
-        after_s=600, warning_s=20, gpu_percent=7.0, cpu_percent=8.0, save_s=20
+        after_s=600,
+        warning_s=20,
+        gpu_percent=7.0,
+        cpu_percent=8.0,
+        save_s=20,
+        unopened_s=300,
     )
     assert IdlePolicy.of(tables(idle=idle | {"warning_minutes": 99})).save_s == SAVE_S
 
