@@ -77,6 +77,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "messages": ("settings",),
         "sharing": (),
         "pages": ("settings", "network", "messages", "sharing"),
+        "mail": ("settings", "pages"),
         "form": ("settings", "pages"),
         "admin": ("settings", "auth", "messages", "pages"),
     },

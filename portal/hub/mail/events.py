@@ -57,7 +57,7 @@ class Look:
 
     @classmethod
     def from_state(cls, state: Any) -> Look | None:
-        """Return the look in JSON values; None if they hold none."""
+        """Return the look that `state`, JSON values, holds; None if it holds none."""
         try:
             return cls(**{**state, "phase": Phase(state["phase"])})
         except (TypeError, KeyError, ValueError):

@@ -52,7 +52,7 @@ class MailWatch:
         self._task: asyncio.Task[None] | None = None
 
     async def begin(self, hub: Any) -> None:
-        """Watch the sessions of a `JupyterHub` from now on, in a task of its own."""
+        """Watch the sessions of `hub`, a `JupyterHub`, from now on, in a task of its own."""
         self._task = asyncio.create_task(self._watch(hub))
 
     async def look(self, spawners: Iterable[SessionMixin], *, at: float) -> None:

@@ -18,7 +18,6 @@ from tests.support.cells import RUN_CELL
 from tests.support.training_cells import TRAIN_PYTORCH, TRAIN_TENSORFLOW
 
 
-
 @pytest.fixture(scope="module")
 def plan() -> Iterator[Plan]:
     """The environments of a session."""
