@@ -55,12 +55,11 @@ def ensure_configuration(cluster: Cluster) -> str:
         "gres.conf": render_gres_conf(cluster, has_nvml=has_nvml()),
         "cgroup.conf": render_cgroup_conf(cluster),
     }
-    names_before = node_names(read_plain(SLURM_DIR / "slurm.conf") or "")
+    before = read_at_start(read_plain(SLURM_DIR / "slurm.conf") or "")
     changed = [name for name, text in texts.items() if ensure_file(SLURM_DIR / name, text)]
     if not changed:
         return "unchanged"
-    if names_before != node_names(texts["slurm.conf"]):
-        # Source: scontrol(1), reconfigure, Slurm 22.05: not for nodes that come or go.
+    if before != read_at_start(texts["slurm.conf"]):
         stop("slurmctld")
     if pid_of("slurmctld") is None:
         return f"written to {SLURM_DIR}"
@@ -68,9 +67,14 @@ def ensure_configuration(cluster: Cluster) -> str:
     return f"{', '.join(changed)} changed and read again"
 
 
-def node_names(slurm_conf: str) -> list[str]:
-    """Return the nodes that a slurm.conf names, in its order."""
-    return re.findall(r"^NodeName=(\S+)", slurm_conf, re.MULTILINE)
+def read_at_start(slurm_conf: str) -> list[str]:
+    """Return what a slurm.conf says that slurmctld reads only when it starts.
+
+    Source:
+        scontrol(1), reconfigure, Slurm 22.05: not for nodes that come or go. slurm.conf(5).
+    """
+    keys = r"^(?:NodeName=\S+|PriorityType=.*|AccountingStorageEnforce=.*)"
+    return re.findall(keys, slurm_conf, re.MULTILINE)
 
 
 def has_nvml() -> bool:

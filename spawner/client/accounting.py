@@ -12,10 +12,12 @@ from dsportal.slurm.errors import OptionsError
 from dsportal.slurm.listing import job_options, new_nonce
 from dsportal.slurm.units import parse_memory
 from spawner.cache import Cache
+from spawner.client.budgets import read_budgets
 from spawner.client.command import Completed
 from spawner.client.visibility import level_argv, sees_all
 from spawner.errors import SlurmError, SlurmUnavailableError
 from spawner.slurm.associations import QOS_ARGV, USERS_ARGV, Associations
+from spawner.slurm.budgets import Budgets
 from spawner.slurm.jobs import JobEnd, JobKey
 from spawner.slurm.sacct import ALLOCATIONS, ENDS, Allocation, parse_allocations, parse_ends
 
@@ -180,6 +182,10 @@ class Accounting:
                 " Sessions are not affected.",
                 **known,
             ) from error
+
+    async def read_budgets(self) -> Budgets:
+        """Return the budgets of all users; with a `problem` if Slurm did not answer."""
+        return await read_budgets(self._query)
 
     async def read_associations(self) -> Associations:
         """Return all associations that the hub's account may see; none without accounting.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +13,7 @@ from traitlets import default
 from dsportal.slurm.errors import PortalError
 from spawner.forecast.forecaster import Forecast
 from spawner.forecast.query import JOB_NAME, ForecastQuery, forecast_query
+from spawner.options.budget_messages import fair_share_words
 from spawner.options.job_options import JobOptions, most_gpus, offered_gpu_types
 from spawner.options.limit_messages import OwnedLimits
 from spawner.options.limits import Limits
@@ -30,6 +32,9 @@ from spawner.slurm.catalog import Catalog
 from spawner.slurm.job_script import JobPlan
 from spawner.slurm.resources import ResourcesPerGpu
 from spawner.slurm.scontrol import Reservation
+
+# A start does not wait for an old Slurm that is slow to add up; it then goes by older numbers.
+_BUDGETS_WAIT_S = 2.0
 
 
 class OptionsMixin(SiteTraits, SlurmSpawner):
@@ -53,6 +58,7 @@ class OptionsMixin(SiteTraits, SlurmSpawner):
             user=self.user.name,
             groups=tuple(group.name for group in self.user.groups),
             associations=self.cluster.associations if associations is None else associations,
+            budgets=self.cluster.budgets,
         )
 
     @property
@@ -83,7 +89,22 @@ class OptionsMixin(SiteTraits, SlurmSpawner):
         They are not in the first seconds after a start of the hub. True as well if accounting
         does not answer. Waits `patience_s` seconds at most.
         """
-        return await self.cluster.knows_associations(patience_s)
+        knows = await asyncio.gather(
+            self.cluster.knows_associations(patience_s), self.cluster.knows_budgets(patience_s)
+        )
+        return all(knows)
+
+    async def describe_budgets(self, patience_s: float) -> tuple[str, ...]:
+        """Return what is left of the budgets of the user's usual job, and the fair share.
+
+        Each is a sentence; none without budgets. Waits `patience_s` seconds at most.
+        """
+        await self.knows_limits(patience_s)
+        offer = self._offer()
+        share = self.cluster.budgets.fair_share(self.user.name, offer.account() or "")
+        return tuple(
+            filter(None, (offer.charged(JobOptions(), None).left, fair_share_words(share)))
+        )
 
     async def read_reservations(self) -> Mapping[str, Reservation]:
         """Return the reservations that the site offers and Slurm knows, by name."""
@@ -139,7 +160,9 @@ class OptionsMixin(SiteTraits, SlurmSpawner):
         self.cluster.ask_ahead()
         try:
             catalog = await self.read_catalog()
-            offer = self._offer(await self.cluster.read_associations())
+            associations = await self.cluster.read_associations()
+            await self.cluster.knows_budgets(_BUDGETS_WAIT_S)
+            offer = self._offer(associations)
             self._request = offer.check(user_options, catalog)
         except PortalError as error:
             raise StartFailedError(error) from error

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dsportal.amounts import count, format_duration
+from spawner.options.budget_messages import ChargedBudgets
 from spawner.options.limits import Limits
 
 
@@ -16,11 +17,13 @@ class OwnedLimits:
         site: What everybody may ask for.
         groups: What the user's groups may ask for.
         own: What Slurm's accounting leaves of that.
+        charged: The budgets that the user's job is charged to.
     """
 
     site: Limits
     groups: Limits
     own: Limits
+    charged: ChargedBudgets = field(default_factory=ChargedBudgets)
 
     def why_not_gpus(self, n_gpus: int, gpu_type: str | None = None) -> str:
         """Return why the user cannot have so many GPUs in a session; "" if no limit forbids it."""

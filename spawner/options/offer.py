@@ -6,8 +6,9 @@ import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from dsportal.amounts import SECONDS_PER_HOUR, format_duration
+from dsportal.amounts import SECONDS_PER_HOUR, count, format_duration
 from dsportal.slurm.errors import OptionsError
+from spawner.options.budget_messages import ChargedBudgets
 from spawner.options.job_options import JobOptions, most_gpus
 from spawner.options.limit_messages import OwnedLimits
 from spawner.options.limits import Limits
@@ -18,6 +19,7 @@ from spawner.settings.choices import ChoiceSettings
 from spawner.settings.resources import ResourceSettings
 from spawner.settings.traits import read_traits
 from spawner.slurm.associations import Associations, most_generous
+from spawner.slurm.budgets import Budgets
 from spawner.slurm.catalog import Catalog
 
 
@@ -30,12 +32,14 @@ class Offer:
         user: Empty for what everybody may have.
         groups: Names of the user's UNIX groups.
         associations: Slurm's accounting of all users; without any there are no limits of it.
+        budgets: Those of all users.
     """
 
     traits: SpawnerTraits
     user: str = ""
     groups: tuple[str, ...] = ()
     associations: Associations = field(default_factory=Associations)
+    budgets: Budgets = field(default_factory=Budgets)
 
     @property
     def granted(self) -> Limits:
@@ -94,6 +98,21 @@ class Offer:
             site=read_limits(self.traits),
             groups=self.granted,
             own=self.limits_with(options, options.partition),
+            charged=self.charged(options, options.partition),
+        )
+
+    def charged(self, options: JobOptions, partition: str | None) -> ChargedBudgets:
+        """Return the budgets of a request in a partition; None is Slurm's default."""
+        account = self.account(options.name("account")) or ""
+        rows = self.associations.matching(self.user, account=account, partition=partition)
+        # Of several associations Slurm does not say which one it charges.
+        first = rows[0].first_qos if len(rows) == 1 else ""
+        return ChargedBudgets.of_job(
+            self.budgets,
+            user=self.user,
+            account=account,
+            partition=partition or "",
+            qos=options.name("qos") or self.traits.req_qos or first,
         )
 
     def account(self, name: str | None = None) -> str | None:
@@ -132,11 +151,16 @@ class Offer:
             )
         # A length that the user named fits the partition by now; the site's default may not.
         walltime_s = options.walltime_s or limits.first_walltime_s
+        walltime_s = walltime_s if most_s is None else min(walltime_s, most_s)
+        charged = self.charged(options, partition)
+        if refusal := charged.why_not(resources, options.gpu_type, walltime_s):
+            asked = f"{count(options.n_gpus, 'GPU')} for {format_duration(walltime_s)}"
+            raise OptionsError(f"You asked for {asked}. {refusal}")
         return SessionRequest(
             options=options,
             resources=resources,
             partition=partition,
-            walltime_s=walltime_s if most_s is None else min(walltime_s, most_s),
+            walltime_s=walltime_s,
         )
 
     def _known(self, limits: Limits) -> Limits:

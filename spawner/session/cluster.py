@@ -27,6 +27,7 @@ from spawner.settings.forecast import ForecastSettings
 from spawner.settings.slurm import SlurmSettings
 from spawner.settings.traits import read_traits
 from spawner.slurm.associations import Associations
+from spawner.slurm.budgets import Budgets
 from spawner.slurm.cluster_jobs import ClusterJobs
 from spawner.slurm.job_script import build_job
 from spawner.slurm.sacct import Allocation
@@ -45,6 +46,9 @@ _RESERVATIONS_AGE_S = 60.0
 _SIGHT_AGE_S = 60.0
 # A page that shows hours or space does not ask at each reload while there is no answer.
 _FAILURE_AGE_S = 30.0
+# What is left of budgets; slurmctld itself adds up use every few minutes.
+_BUDGETS_AGE_S = 30.0
+_BUDGETS_BUSY_FACTOR = 4.0
 # GPUs in use, which explain the wait for a limit; a new session has its number in time.
 _GPUS_IN_USE_AGE_S = 10.0
 # Half a minute while many users choose GPUs; sinfo of a thousand nodes is work for slurmctld.
@@ -137,6 +141,11 @@ class Cluster:
             fresh_s=traits.associations_age_s,
             failure_s=_FAILURE_AGE_S,
         )
+        self._budgets = Cache(
+            self.slurm.accounting.read_budgets,
+            fresh_s=_BUDGETS_AGE_S,
+            busy_factor=_BUDGETS_BUSY_FACTOR,
+        )
         self._reservations = Cache(self.slurm.read_reservations, fresh_s=_RESERVATIONS_AGE_S)
         self._gpus_in_use = Cache(self.slurm.list_gpus_in_use, fresh_s=_GPUS_IN_USE_AGE_S)
         self._hidden = Cache(self.slurm.explain_hidden, fresh_s=_SIGHT_AGE_S)
@@ -147,6 +156,11 @@ class Cluster:
         """The last known users and limits of accounting; empty before the first answer."""
         return self._associations.latest() or Associations()
 
+    @property
+    def budgets(self) -> Budgets:
+        """The last known budgets of all users; none before the first answer."""
+        return self._budgets.latest() or Budgets()
+
     def begin(self) -> None:
         """Start the tasks that run as long as the hub does; does nothing the second time."""
         if self._beginning is None:
@@ -156,7 +170,7 @@ class Cluster:
 
     def ask_ahead(self) -> None:
         """Begin the queries that a start waits for one after the other."""
-        for cache in (self._catalog, self._associations, self._hidden):
+        for cache in (self._catalog, self._associations, self._hidden, self._budgets):
             cache.begin()
 
     @property
@@ -193,6 +207,10 @@ class Cluster:
             return await self._associations.get_within(patience_s) is not None
         except SlurmError:
             return True
+
+    async def knows_budgets(self, patience_s: float) -> bool:
+        """Return whether Slurm was asked about budgets; waits `patience_s` seconds at most."""
+        return await self._budgets.get_within(patience_s) is not None
 
     async def read_reservations(self) -> Mapping[str, Reservation]:
         """Return the reservations by name, a minute old at most."""

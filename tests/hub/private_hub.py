@@ -138,6 +138,7 @@ class PrivateHub:
             failure="",
             accounting_is_down=False,
             accounting_is_slow=False,
+            budgets=[],
             gpu_hours=0.0,
             past_sessions=[],
             used_percent=[40, 50],

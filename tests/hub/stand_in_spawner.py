@@ -162,6 +162,9 @@ class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
     async def knows_limits(self, patience_s: float) -> bool:
         return not self.cluster.accounting_is_slow
 
+    async def describe_budgets(self, patience_s: float) -> tuple[str, ...]:
+        return tuple(self.cluster.budgets)
+
     def account_of(self, options: JobOptions) -> str | None:
         return None
 

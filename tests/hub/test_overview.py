@@ -52,11 +52,12 @@ def send(browser: Browser, path: str, **fields: str) -> requests.Response:
 
 
 def test_home_tells_gpu_hours_and_storage(ada: Browser, hub: PrivateHub) -> None:
-    hub.set_cluster(gpu_hours=2.5)
+    hub.set_cluster(gpu_hours=2.5, budgets=["120 of 500 GPU hours left in research."])
 
     home = words(ada.get("/hub/home"))
 
     assert "This month 2.5 GPU hours" in home
+    assert "120 of 500 GPU hours left in research." in home
     assert "Home folder 60 GB free of 100 GB" in home
     assert "isilon 50 GB free of 100 GB" in home
 

@@ -9,7 +9,6 @@ from dsportal.amounts import format_duration
 from portal.hub.formatting import format_cores, format_gpus, format_memory
 from spawner.options.job_options import JobOptions
 from spawner.options.limit_messages import OwnedLimits
-from spawner.options.limits import Limits
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.gres import GpuCount
 from spawner.slurm.nodes import Node
@@ -34,7 +33,7 @@ class Choice:
         memory: For example "96 GB".
         hours: For example "8 hours".
         starts_now: Whether a node has all of it free.
-        note: Why it has less than the site's rule says; "" if it has not.
+        note: Why it has less than the site's rule says, and what it may use of a budget.
         refusal: Why the user cannot have it; "" if they can.
     """
 
@@ -92,7 +91,7 @@ def make_gpu_choices(
         default=0,
     )
     choices = tuple(
-        _choice(n, catalog, shape_for, limits, selected, _refusal(n, bounds, selected, largest))
+        _choice(n, catalog, shape_for, bounds, selected, _refusal(n, bounds, selected, largest))
         for n in _numbers(limits.min_gpus, shown, selected.n_gpus)
     )
     allowed = [choice.n_gpus for choice in choices if not choice.refusal]
@@ -135,23 +134,28 @@ def _choice(
     n_gpus: int,
     catalog: Catalog,
     shape_for: ShapeFor,
-    limits: Limits,
+    bounds: OwnedLimits,
     selected: JobOptions,
     refusal: str,
 ) -> Choice:
+    limits = bounds.own
     wanted = JobOptions(n_gpus=n_gpus, gpu_type=selected.gpu_type, partition=selected.partition)
     partition = wanted.choose_partition(catalog, limits)
     shape = shape_for(n_gpus, partition)
     resources = shape.resources(n_gpus)
+    walltime_s = selected.walltime_s or limits.first_walltime_s
+    charged = (resources, selected.gpu_type, walltime_s)
+    refusal = refusal or bounds.charged.why_not(*charged)
+    notes = (shape.reason, bounds.charged.note(*charged))
     startable = catalog.largest_startable_gpus(shape, partition, selected.gpu_type)
     return Choice(
         n_gpus=n_gpus,
         gpus=format_gpus(n_gpus) if n_gpus else "No GPU",
         cores=format_cores(resources.n_cores),
         memory=format_memory(resources.memory_mib),
-        hours=format_duration(selected.walltime_s or limits.first_walltime_s),
+        hours=format_duration(walltime_s),
         starts_now=startable >= n_gpus if n_gpus else _has_room(catalog, resources, partition),
-        note="" if refusal else shape.reason,
+        note="" if refusal else " ".join(filter(None, notes)),
         refusal=refusal,
     )
 

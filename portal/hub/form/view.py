@@ -44,6 +44,7 @@ class FormView:
         chosen: This choice, as a request spells it.
         link: Address of the form with this choice marked.
         as_of: A sentence if the numbers are old; else "".
+        budget: What is left of the user's budgets; "" without any.
         has_all_limits: Whether Slurm's accounting has said what the user may ask for.
     """
 
@@ -54,6 +55,7 @@ class FormView:
     chosen: Mapping[str, str]
     link: str
     as_of: str
+    budget: str
     has_all_limits: bool
 
     def refusal(self, choice: Choice) -> str:
@@ -101,6 +103,7 @@ class FormView:
             "choices": choices,
             "fields": [asdict(field) for field in self.fields],
             "free": self.free,
+            "budget": self.budget,
             "link": self.link,
             "has_all_limits": self.has_all_limits,
         }
@@ -158,6 +161,7 @@ async def describe_form(
         chosen=chosen,
         link=f"{spawner.hub.base_url}spawn?{urlencode(chosen)}",
         as_of=as_of,
+        budget=bounds.charged.left,
         has_all_limits=has_all_limits,
     )
 

@@ -89,6 +89,7 @@ class HomeView:
         cards: The user's sessions, the one without a name first.
         shared: Sessions of others that the user may open.
         may_add: Another named session may be added.
+        budgets: Sentences about the user's budgets, and the fair share.
         notices: Messages of administrators, the newest first.
         refresh_s: Seconds after which the page reloads its data.
     """
@@ -99,6 +100,7 @@ class HomeView:
     storage: StorageView
     notices: tuple[Notice, ...]
     refresh_s: int
+    budgets: tuple[str, ...] = ()
     shared: tuple[SharedSession, ...] = ()
 
 
@@ -131,7 +133,11 @@ class HomePage:
     async def describe(self, user: Any) -> HomeView:
         """Return the page of a `user`; nothing that does not answer delays it."""
         # At once, so that the page waits for the slower one only.
-        usage, storage = await asyncio.gather(self._ask_usage(user), self._ask_storage(user))
+        usage, storage, budgets = await asyncio.gather(
+            self._ask_usage(user),
+            self._ask_storage(user),
+            user.spawner.describe_budgets(PATIENCE_S),
+        )
         cards = tuple(describe_cards(user))
         if self._offers_sharing:
             cards = tuple(self._with_shares(card, user.spawners[card.name]) for card in cards)
@@ -144,6 +150,7 @@ class HomePage:
             cards=cards,
             may_add=len(cards) < self._sessions_per_user,
             usage=usage,
+            budgets=budgets,
             storage=storage,
             notices=self._notices.of(user.name),
             refresh_s=3 if is_changing else 30,

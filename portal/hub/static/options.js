@@ -51,6 +51,7 @@ function show(answer) {
   answer.choices.forEach(showChoice);
   for (const field of answer.fields) field.items.forEach((item) => showItem(field, item));
   write(offer, "free", answer.free);
+  write(offer, "budget", answer.budget);
   limitsNote.hidden = answer.has_all_limits;
   // Accounting is slow after a start of the hub only.
   if (!answer.has_all_limits) setTimeout(refreshQuietly, LIMITS_MS);

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from dsportal.amounts import SECONDS_PER_HOUR, format_duration
-from portal.server.kernel_jobs.request import GpuRequest, check_request
+from portal.server.kernel_jobs.request import NO_BUDGETS, GpuRequest, check_request
 from portal.settings.kernel_jobs import KernelJobSettings
+from spawner.options.budget_messages import ChargedBudgets
 from spawner.options.limits import Limits
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.resources import ResourcesPerGpu
@@ -20,8 +21,9 @@ def list_choices(
     shape: ResourcesPerGpu,
     partition: str,
     settings: KernelJobSettings,
+    charged: ChargedBudgets = NO_BUDGETS,
 ) -> dict[str, Any]:
-    """Return the most `gpus` of each type, "" for any, and the `hours` with their words.
+    """Return the most `gpus` of each type, "" for any, the `hours`, and what `budget` is left.
 
     Args:
         catalog: The cluster.
@@ -29,6 +31,7 @@ def list_choices(
         shape: The site's rule.
         partition: Empty for Slurm's default one.
         settings: The site's, with the hours of the user.
+        charged: The budgets of the user's jobs.
 
     Raises:
         OptionsError: If the user can have no GPU at all.
@@ -49,4 +52,5 @@ def list_choices(
             if each <= settings.max_hours
         ],
         "first_hours": str(first),
+        "budget": charged.left,
     }

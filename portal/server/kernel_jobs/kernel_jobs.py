@@ -13,6 +13,7 @@ from typing import Any
 from dsportal.amounts import count
 from dsportal.slurm.errors import PortalError
 from dsportal.slurm.states import Phase
+from portal.server.base.budget import job_name_of
 from portal.server.base.open_notebooks import notebook_of
 from portal.server.kernel_jobs.ability import why_not
 from portal.server.kernel_jobs.choices import list_choices
@@ -64,7 +65,9 @@ class KernelJobs:
         self._slurm = slurm
         self._limits = limits
         self._place = place
-        self._partition = settings.kernel_jobs.partition or _name("SLURM_JOB_PARTITION")
+        self._partition = settings.kernel_jobs.partition or job_name_of(
+            os.environ, "SLURM_JOB_PARTITION"
+        )
         self._known: dict[str, KnownKernel] = {}
         self.talks: dict[str, Talk] = {}
         self._n_gpus = int(os.environ.get("PORTAL_N_GPUS") or 0)
@@ -81,7 +84,8 @@ class KernelJobs:
         """Return what the dialog offers; see `list_choices`."""
         catalog = await self._slurm.read_catalog()
         per_gpu = self._settings.resources.per_gpu
-        return list_choices(catalog, self._limits, per_gpu, self._partition, settings)
+        charged = await self._slurm.read_charged(self._partition)
+        return list_choices(catalog, self._limits, per_gpu, self._partition, settings, charged)
 
     def held(self) -> dict[str, Held]:
         """Return the GPUs of each kernel that has a job, by the kernel's id."""
@@ -237,7 +241,15 @@ class KernelJobs:
         per_gpu = self._settings.resources.per_gpu
         others = [one for other, one in self._known.items() if other != kernel_id]
         n_held = self._n_gpus + sum(one.n_gpus for one in others)
-        shape = check_request(request, catalog, self._limits, per_gpu, partition, n_held=n_held)
+        shape = check_request(
+            request,
+            catalog,
+            self._limits,
+            per_gpu,
+            partition,
+            charged=await self._slurm.read_charged(partition),
+            n_held=n_held,
+        )
         notebook = await notebook_of(self._sessions, kernel_id)
 
         def asked(folder: Path, command: tuple[str, ...]) -> JobRequest:
@@ -249,8 +261,8 @@ class KernelJobs:
                 folder=folder,
                 command=command,
                 partition=partition,
-                account=_name("SLURM_JOB_ACCOUNT"),
-                qos=_name("SLURM_JOB_QOS"),
+                account=job_name_of(os.environ, "SLURM_JOB_ACCOUNT"),
+                qos=job_name_of(os.environ, "SLURM_JOB_QOS"),
             )
 
         folder = self.kernels.cwd_for_path(str(PurePosixPath(notebook).parent))
@@ -333,8 +345,3 @@ class KernelJobs:
         known = self._known.pop(kernel_id, None)
         if known is not None and known.job is not None:
             await known.job.cleanup(restart=False)
-
-
-def _name(variable: str) -> str:
-    text = os.environ.get(variable, "")
-    return "" if text == "(null)" else text

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from dsportal.amounts import SECONDS_PER_HOUR, count, format_duration
 from dsportal.slurm.errors import OptionsError
 from portal.settings.kernel_jobs import KernelJobSettings
+from spawner.options.budget_messages import ChargedBudgets
 from spawner.options.limits import Limits
 from spawner.session_settings import LIMITS, told_tables
 from spawner.slurm.catalog import Catalog
@@ -17,6 +18,7 @@ from spawner.slurm.resources import ResourcesPerGpu
 
 _GPUS = re.compile(r"(?:(?P<type>[^:\s]{1,64}):)?(?P<n>[0-9]{1,4})", re.ASCII)
 _SHOWN = 40
+NO_BUDGETS = ChargedBudgets()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +91,7 @@ def check_request(
     shape: ResourcesPerGpu,
     partition: str,
     *,
+    charged: ChargedBudgets = NO_BUDGETS,
     n_held: int = 0,
 ) -> ResourcesPerGpu:
     """Return the cores and memory that come with each GPU, lowered where nodes have less.
@@ -99,10 +102,12 @@ def check_request(
         limits: The user's.
         shape: The site's rule.
         partition: Empty for Slurm's default one.
+        charged: The budgets of the user's jobs.
         n_held: GPUs of the session and of its other kernels.
 
     Raises:
-        OptionsError: If the user may not have the GPUs, or no node of the partition has them.
+        OptionsError: If the user may not have the GPUs, no node of the partition has them, or too
+            little of a budget is left.
     """
     where, kind = partition or None, request.gpu_type or None
     place = f"the partition {partition}" if partition else "Slurm's default partition"
@@ -137,6 +142,10 @@ def check_request(
             n_cores=node.n_cores,
             memory_mib=node.memory_mib,
         )
+    resources = shape.resources(request.n_gpus)
+    if refusal := charged.why_not(resources, kind, request.walltime_s):
+        asked = f"{request.words} for {format_duration(request.walltime_s)}"
+        raise OptionsError(f"You asked for {asked}. {refusal}")
     return shape
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,8 +16,10 @@ from dsportal.slurm.listing import NO_SUCH_JOB, PARSABLE_JOB_ID, Sacct, Squeue, 
 from dsportal.slurm.no_answer import is_no_answer
 from dsportal.slurm.states import JobState, Phase, parse_cancelled_by, parse_state
 from dsportal.slurm.units import format_walltime, parse_time_left
+from portal.server.base.budget import read_charged
 from spawner.client.command import PATH, make_error, query, run_command
 from spawner.errors import SlurmError, SlurmUnavailableError
+from spawner.options.budget_messages import ChargedBudgets
 from spawner.slurm.catalog import SINFO_ARGV, Catalog
 from spawner.slurm.gres import SHARD
 from spawner.slurm.jobs import KERNEL_PREFIX
@@ -128,6 +131,10 @@ class KernelSlurm:
         """Return the partitions and nodes."""
         done = await query(SINFO_ARGV, timeout_s=TIMEOUT_S, path=self._path)
         return Catalog.parse(done.stdout)
+
+    async def read_charged(self, partition: str) -> ChargedBudgets:
+        """Return the budgets that a job in a partition is charged to."""
+        return await read_charged(os.environ, partition, path=self._path)
 
     async def submit(self, request: JobRequest) -> int:
         """Return the id of a newly queued job.

@@ -10,8 +10,10 @@ from pathlib import Path
 from jupyter_server.base.handlers import APIHandler
 
 from portal.server.base.authorization import for_the_user, whole_number
+from portal.server.base.budget import job_name_of, read_charged
 from portal.server.notebook_jobs.errors import NotebookJobError
-from portal.server.notebook_jobs.order import parse_order
+from portal.server.notebook_jobs.order import check_budget, parse_order
+from spawner.slurm.resources import ResourcesPerGpu
 
 TIMEOUT_S = 60
 # Of a session whose length is not known.
@@ -24,24 +26,33 @@ class NotebookJobsHandler(APIHandler):
 
     auth_resource = "jobs"
 
-    def initialize(self, root_dir: str) -> None:
+    def initialize(self, root_dir: str, per_gpu: ResourcesPerGpu) -> None:
         """Store the arguments of the route."""
         self.root = Path(os.path.realpath(root_dir))
+        self.per_gpu = per_gpu
 
     @for_the_user
     async def get(self) -> None:
-        """Return what the form begins with: the session's own size."""
+        """Return what the form begins with: the session's own size, and what `budget` is left."""
         n_gpus = whole_number(os.environ.get("PORTAL_N_GPUS", ""), 1)
         walltime_s = whole_number(os.environ.get("PORTAL_WALLTIME_S", ""), 0)
         hours = round(walltime_s / 3600, 2) or DEFAULT_HOURS
-        self.finish({"gpus": max(1, n_gpus), "nodes": 1, "hours": hours})
+        charged = await read_charged(os.environ, _partition())
+        size = {"gpus": max(1, n_gpus), "nodes": 1, "hours": hours}
+        self.finish({"size": size, "budget": charged.left})
 
     @for_the_user
     async def post(self) -> None:
         """Queue a job: 201 and `{"message": sentence}`."""
         order = parse_order(self.request.body, self.root)
+        charged = await read_charged(os.environ, _partition())
+        check_budget(order, self.per_gpu, charged)
         self.set_status(201)
         self.finish({"message": await run_dsportal(order.arguments())})
+
+
+def _partition() -> str:
+    return job_name_of(os.environ, "SLURM_JOB_PARTITION")
 
 
 async def run_dsportal(arguments: list[str]) -> str:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dsportal.amounts import SECONDS_PER_HOUR, count, format_duration
 from portal.server.notebook_jobs.errors import NotebookJobError
+from spawner.options.budget_messages import ChargedBudgets
+from spawner.slurm.resources import ResourcesPerGpu
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,3 +66,17 @@ def parse_order(body: bytes, root: Path) -> NotebookOrder:
             "The notebook is outside your files. Choose one in the file browser."
         )
     return NotebookOrder(path=path, gpus=gpus, nodes=nodes, hours=hours, parameters=texts)
+
+
+def check_budget(order: NotebookOrder, per_gpu: ResourcesPerGpu, charged: ChargedBudgets) -> None:
+    """Refuse a job for which too little is left.
+
+    Args:
+        order: What was asked.
+        per_gpu: Cores and memory of each GPU.
+        charged: The budgets of the user's jobs.
+    """
+    walltime_s = math.ceil(order.hours * SECONDS_PER_HOUR)
+    if refusal := charged.why_not(per_gpu.resources(order.gpus), None, walltime_s):
+        asked = f"{count(order.gpus, 'GPU')} for {format_duration(walltime_s)}"
+        raise NotebookJobError(f"You asked for {asked}. {refusal}")

@@ -8,8 +8,9 @@ from portal.server.notebook_jobs.handlers import NotebookJobsHandler
 
 def load(shared: Shared) -> Feature:
     """Offer the REST interface of the form."""
-    root_dir = {"root_dir": shared.server.root_dir}
-    return Feature(routes=[(r"/portal/api/notebook-jobs", NotebookJobsHandler, root_dir)])
+    per_gpu = shared.settings.resources.per_gpu
+    given = {"root_dir": shared.server.root_dir, "per_gpu": per_gpu}
+    return Feature(routes=[(r"/portal/api/notebook-jobs", NotebookJobsHandler, given)])
 
 
 PLUGIN = Plugin(load)

@@ -195,10 +195,12 @@ def _explain_minutes(limit: Limit, situation: Situation, *, is_refused: bool) ->
             else f"{_by_itself(situation)} as they run on.",
         )
     return Diagnosis(
-        sentence=f"You have used up your {_noun(limit)}."
+        sentence=f"You have not enough {_noun(limit)} left for this {situation.subject.noun}."
         if limit.owner == "you"
-        else f"{_sentence(limit.owner)} has used up its {_noun(limit)}.",
-        next_step="Ask the administrators when the budget is renewed, or for a larger one.",
+        else f"{_sentence(limit.owner)} has not enough {_noun(limit)} left for this "
+        f"{situation.subject.noun}.",
+        next_step=f"{_again(situation, is_refused)} with fewer hours, or ask the administrators "
+        "when the budget is renewed.",
     )
 
 

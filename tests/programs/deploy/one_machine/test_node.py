@@ -10,7 +10,7 @@ import pytest
 from deploy.one_machine import cli, network, resolver
 from deploy.one_machine.cluster import describe_cluster, simulated_hosts
 from deploy.one_machine.node import has_slurmd
-from deploy.one_machine.slurm import node_names, render_slurm_conf
+from deploy.one_machine.slurm import read_at_start, render_slurm_conf
 from tests.support.eventually import eventually
 from tests.unit.deploy.one_machine.clusters import SIMULATED
 
@@ -30,8 +30,15 @@ def test_the_nodes_of_a_running_cluster_are_read_from_its_hosts_file(tmp_path, m
     assert network.known_names() == ["node01", "node02", "node03", "node04"]
 
 
-def test_a_change_of_nodes_is_seen_in_slurms_configuration():
-    assert node_names(render_slurm_conf(SIMULATED)) == ["node01", "node02"]
+def test_what_slurmctld_reads_only_at_its_start_is_seen_in_its_configuration():
+    slurm_conf = render_slurm_conf(SIMULATED)
+    more_nodes = f"{slurm_conf}NodeName=node03 CPUs=40\n"
+    other_priority = slurm_conf.replace("priority/multifactor", "priority/basic")
+    not_safe = slurm_conf.replace(",safe", "")
+
+    found = read_at_start(slurm_conf)
+    assert found == read_at_start(slurm_conf.replace("KillWait=3", "KillWait=5"))
+    assert found not in map(read_at_start, (more_nodes, other_priority, not_safe))
 
 
 @pytest.mark.parametrize("number", ["0", "9", "many"])

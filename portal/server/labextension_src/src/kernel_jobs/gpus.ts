@@ -32,6 +32,8 @@ interface IChoices {
   /** Value and text of each length, and the value of the site's own. */
   readonly hours: ReadonlyArray<readonly [string, string]>;
   readonly first_hours: string;
+  /** What is left of the user's budget, a sentence. */
+  readonly budget: string;
 }
 
 const NONE: IGpus = { words: 'no GPU', reason: '', gpus: 0, asked: '', is_waiting: false };
@@ -148,7 +150,7 @@ const GPUS = 'gpus of ';
 const VARIABLES: IField = { key: 'variables', label: 'Variables come along', kind: 'check' };
 
 function makeForm(choices: IChoices | null, state: IGpus, reason: string): Form {
-  const { gpus = {}, hours = [], first_hours: length = '' } = choices ?? {};
+  const { gpus = {}, hours = [], first_hours: length = '', budget = '' } = choices ?? {};
   const types = Object.keys(gpus);
   const fields: IField[] = [
     {
@@ -164,7 +166,7 @@ function makeForm(choices: IChoices | null, state: IGpus, reason: string): Form 
       choices: Array.from({ length: gpus[type] + 1 }, (_, n) => [`${n}`, `${n}`] as const),
       onlyIf: ['type', type] as const
     })),
-    { key: 'hours', label: 'Length', kind: 'choice', choices: hours },
+    { key: 'hours', label: 'Length', kind: 'choice', choices: hours, hint: budget },
     VARIABLES
   ];
   const most = (type: string) => String(Math.min(state.gpus || 1, gpus[type]));

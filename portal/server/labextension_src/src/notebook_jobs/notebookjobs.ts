@@ -17,7 +17,7 @@ const ROUTE = 'notebook-jobs';
 /** Names of fields begin with it, since a parameter may be called gpus. */
 const OF_NOTEBOOK = 'parameter ';
 
-const SIZE: readonly IField[] = [
+const sizeFields = (budget: string): readonly IField[] => [
   {
     key: 'gpus',
     label: 'GPUs',
@@ -29,7 +29,7 @@ const SIZE: readonly IField[] = [
   {
     key: 'hours',
     label: 'Hours',
-    hint: 'The job ends after this time, and keeps what has run.',
+    hint: `The job ends after this time, and keeps what has run. ${budget}`.trim(),
     pattern: '[0-9]+([.][0-9]+)?',
     isRequired: true
   }
@@ -93,11 +93,13 @@ async function runAsJob(
   let error = '';
   let values: Values;
   let parameters: ReturnType<typeof parametersOf>;
+  let sizes: readonly IField[];
   try {
-    const [file, size] = await Promise.all([
+    const [file, { size, budget }] = await Promise.all([
       contents.get(path, { type: 'notebook', content: true }),
-      askPortal<Record<string, number>>(settings, ROUTE)
+      askPortal<{ size: Record<string, number>; budget: string }>(settings, ROUTE)
     ]);
+    sizes = sizeFields(budget);
     parameters = parametersOf((file.content as { cells: ICell[] }).cells);
     const own = parameters.map(([name, value]) => [OF_NOTEBOOK + name, value]);
     const numbers = Object.entries(size).map(([name, value]) => [name, String(value)]);
@@ -110,7 +112,7 @@ async function runAsJob(
   for (;;) {
     const { button, value } = await showDialog({
       title: `Run ${PathExt.basename(path)} as a job`,
-      body: withGuide(new Form([...SIZE, ...fields], values, error), 'notebookJobs'),
+      body: withGuide(new Form([...sizes, ...fields], values, error), 'notebookJobs'),
       buttons: [Dialog.cancelButton(), Dialog.okButton({ label: 'Run as a Job' })]
     });
     if (!button.accept || !value) {

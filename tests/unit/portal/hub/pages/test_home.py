@@ -58,6 +58,10 @@ class FakeCluster:
         return self.spaces
 
 
+async def describe_budgets(patience_s: float) -> tuple[str, ...]:
+    return ("120 of 500 GPU hours left in research.",)
+
+
 def user_with(cluster: FakeCluster, *names: str) -> Any:
     def spawner(name: str) -> Any:
         return SimpleNamespace(
@@ -68,6 +72,7 @@ def user_with(cluster: FakeCluster, *names: str) -> Any:
             pending=None,
             user_options={},
             ending=None,
+            describe_budgets=describe_budgets,
         )
 
     spawners = {name: spawner(name) for name in ("", *names)}

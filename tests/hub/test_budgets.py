@@ -1,0 +1,89 @@
+"""A budget of GPU hours in Slurm's accounting that is nearly used up."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import requests
+
+from tests.support.eventually import eventually
+from tests.support.portal_client import PortalClient, sessions_of
+from tests.support.put_back import put_back
+
+pytestmark = pytest.mark.cluster
+
+USER = "grace"
+TIMEOUT_S = 30
+
+
+@pytest.fixture(scope="module")
+def five_gpu_hours() -> Iterator[None]:
+    change = ("sacctmgr", "-i", "modify", "account", "research", "set")
+    with put_back((*change, "GrpTRESMins=gres/gpu=-1")):
+        argv = (*change, "GrpTRESMins=gres/gpu=300")
+        subprocess.run(argv, check=True, stdout=subprocess.DEVNULL, timeout=60)
+        yield
+
+
+@pytest.fixture(scope="module")
+def client(five_gpu_hours: None) -> PortalClient:
+    client = PortalClient(USER)
+    assert client.login().ok
+    # The hub looks again after half a minute, two minutes if many have asked.
+    eventually(lambda: "GPU hours left" in choices_of(client)["budget"], timeout_s=150)
+    return client
+
+
+def choices_of(client: PortalClient) -> dict[str, Any]:
+    """Return what the form's script shows for sessions of 4 hours."""
+    address = f"{client.address}/hub/portal/choices/{USER}"
+    answer = client.http.get(address, params={"hours": "4"}, timeout=TIMEOUT_S)
+    assert answer.ok, answer.text
+    told: dict[str, Any] = answer.json()
+    return told
+
+
+def test_what_would_use_more_than_is_left_is_refused_before_the_queue(
+    client: PortalClient,
+) -> None:
+    told = choices_of(client)
+
+    assert "of 5 GPU hours left in research." in told["budget"]
+    one, two = (next(c for c in told["choices"] if c["n_gpus"] == n) for n in (1, 2))
+    assert (one["refusal"], "May use 4 GPU hours." in one["note"]) == ("", True)
+    assert "left in research, and this may use 8. Ask for 2." in two["refusal"]
+    path, asked = f"/users/{USER}/server", {"gpus": 2, "hours": 4}
+    answer = client.rest("POST", path, client.token(), json=asked)
+    assert answer.status_code == 400
+    assert "You asked for 2 GPUs for 4 hours." in answer.json()["message"]
+    assert sessions_of(USER) == []
+
+
+def test_the_home_page_says_what_is_left(client: PortalClient) -> None:
+    home = client.http.get(f"{client.address}/hub/home", timeout=TIMEOUT_S).text
+
+    assert "of 5 GPU hours left in research." in home
+    assert "Your fair share is" in home
+
+
+def test_jobs_of_a_session_are_held_to_it(client: PortalClient) -> None:
+    token = client.token()
+    client.start(token, gpus=0)
+    try:
+        session = f"{client.address}/user/{USER}/portal/api"
+        headers = {"Authorization": f"token {token}"}
+
+        choices = requests.get(f"{session}/kernel-gpus", headers=headers, timeout=TIMEOUT_S)
+        asked = {"path": "x.ipynb", "gpus": 2, "hours": 4}
+        job = requests.post(
+            f"{session}/notebook-jobs", json=asked, headers=headers, timeout=TIMEOUT_S
+        )
+
+        assert "of 5 GPU hours left in research." in choices.json()["budget"]
+        assert job.status_code == 400
+        assert "You asked for 2 GPUs for 4 hours." in job.json()["message"]
+    finally:
+        client.stop(token)
