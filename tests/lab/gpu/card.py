@@ -24,9 +24,8 @@ def describe_card(bench: Bench) -> None:
     tell("torch", torch.__version__)
     tell("numpy", numpy.__version__)
     tell("python", platform.python_version())
-    for name in ("onnxruntime", "tensorflow", "torchvision", "pynvml", "tensorrt"):
+    for name in ("tensorflow", "pynvml"):
         tell(f"has_{name}", find_spec(name) is not None)
-    _describe_onnxruntime(bench)
     if not bench.is_gpu:
         return
     card = torch.cuda.get_device_properties(0)
@@ -57,18 +56,6 @@ def _of_driver() -> dict[str, Any]:
             "mig_parts": parts,
         }
     return {}
-
-
-def _describe_onnxruntime(bench: Bench) -> None:
-    if find_spec("onnxruntime") is None:
-        bench.found.untried("ONNX Runtime", "it is not installed for this Python")
-        return
-    providers = importlib.import_module("onnxruntime").get_available_providers()
-    bench.found.fact("onnxruntime_providers", providers)
-    if bench.is_gpu:
-        has_gpu = "CUDAExecutionProvider" in providers
-        why = "this suite does not drive it" if has_gpu else "this build of it is for the CPU"
-        bench.found.untried("ONNX Runtime on the GPU", why)
 
 
 def _check_tensorflow(bench: Bench) -> None:

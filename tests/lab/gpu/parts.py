@@ -14,15 +14,11 @@ from pathlib import Path
 
 import torch
 
-from tests.lab.gpu.bandwidth import measure_bandwidth
-from tests.lab.gpu.bench import Bench, OutOfTimeError, Sizes
+from tests.lab.gpu.bench import Bench, Sizes
 from tests.lab.gpu.card import describe_card
 from tests.lab.gpu.findings import Check, Findings, FindingsFile, Untried, read_findings
-from tests.lab.gpu.input_pipeline import measure_input
-from tests.lab.gpu.int8 import measure_int8
 from tests.lab.gpu.ranks import check_ranks
 from tests.lab.gpu.readings import check_readings
-from tests.lab.gpu.throughput import measure_batches, measure_precisions
 
 # What a part may need to end after its time, before it is killed.
 GRACE_S = 15.0
@@ -48,12 +44,7 @@ class Part:
 PARTS = (
     Part(name="card", title="the card and its programs", share=20, run=describe_card),
     Part(name="readings", title="nvidia-smi, NVML, idle policy", share=50, run=check_readings),
-    Part(name="bandwidth", title="memory bandwidth", share=25, run=measure_bandwidth),
     Part(name="ranks", title="ranks through dsportal", share=60, run=check_ranks),
-    Part(name="int8", title="INT8 against floating point", share=60, run=measure_int8),
-    Part(name="input", title="JPEG files against shards", share=70, run=measure_input),
-    Part(name="batches", title="size of the batch", share=50, run=measure_batches),
-    Part(name="precisions", title="number formats", share=205, run=measure_precisions),
 )
 BY_NAME = {part.name: part for part in PARTS}
 
@@ -104,8 +95,6 @@ def _run(part: Part, bench: Bench) -> None:
         torch.set_num_threads(1)
     try:
         part.run(bench)
-    except OutOfTimeError:
-        bench.found.untried(f"the rest of {part.title}", "the time for this part was over")
     except Exception:
         traceback.print_exc()
         last = traceback.format_exc(limit=-3)

@@ -23,8 +23,6 @@ HELD_MIB = 2048
 REST_WITHIN_S = 20.0
 LOOK_EVERY_S = 0.5
 N_SAMPLES = 10
-# Matrices whose products keep every multiprocessor busy.
-BUSY_MATRIX = 4096
 POLICY = IdlePolicy(after_s=60.0, warning_s=30.0, gpu_percent=5.0, cpu_percent=5.0, save_s=10.0)
 
 
@@ -32,8 +30,7 @@ class Load:
     """Products of matrices, one after the other, in a thread, while the block lasts."""
 
     def __init__(self, bench: Bench) -> None:
-        n = BUSY_MATRIX if bench.is_gpu else bench.sizes.matrix
-        self._matrix = torch.rand(n, n, device=bench.device)
+        self._matrix = torch.rand(bench.sizes.matrix, bench.sizes.matrix, device=bench.device)
         self._bench = bench
         self._stop = threading.Event()
         self.is_on = False

@@ -14,14 +14,6 @@ from tests.lab.gpu.findings import Figure, Findings
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 RESULTS_PATH = CHECKOUT / "docs" / "benchmarks" / "gpu.json"
-_NETWORKS = {
-    "resnet50_{}_images": "ResNet50, images/s",
-    "inception3_{}_images": "InceptionV3, images/s",
-    "vgg16_{}_images": "VGG16, images/s",
-    "alexnet_{}_images": "AlexNet, images/s",
-    "transformer_{}_texts": "transformer, texts/s",
-}
-_FORMATS = ("fp32", "tf32", "fp16", "bf16")
 
 
 def report_of(found: Findings, *, took_s: float, commit: str = "") -> dict[str, Any]:
@@ -63,13 +55,7 @@ def _rounded(value: float) -> float:
 
 
 def _tables(found: Findings) -> list[dict[str, Any]]:
-    medians = {figure.name: figure.median for figure in found.figures}
     return [
-        {
-            "title": "Training by number format, medians",
-            "columns": ["", *(name.upper() for name in _FORMATS), "fastest over FP32"],
-            "rows": _format_rows(medians),
-        },
         {
             "title": "What was checked",
             "columns": ["what must hold", "", "seen"],
@@ -84,19 +70,6 @@ def _tables(found: Findings) -> list[dict[str, Any]]:
             "rows": [[each.what, each.why] for each in found.untried],
         },
     ]
-
-
-def _format_rows(medians: dict[str, float]) -> list[list[str]]:
-    rows = []
-    for pattern, words in _NETWORKS.items():
-        values = [medians.get(f"train_{pattern.format(name)}_per_s") for name in _FORMATS]
-        known = [value for value in values if value is not None]
-        if not known:
-            continue
-        cells = ["-" if value is None else f"{value:,.0f}" for value in values]
-        gain = "-" if values[0] is None else f"{max(known) / values[0]:.2f}"
-        rows.append([words, *cells, gain])
-    return rows
 
 
 def _notes(found: Findings) -> list[str]:
