@@ -7,7 +7,6 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-import requests
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.axe import expect_accessible
@@ -310,31 +309,3 @@ def test_announcements_stand_on_the_login_page_at_once(chromium: Browser) -> Non
     expect_accessible(page)
     picture(page, "announcement")
     page.close()
-
-
-def test_prometheus_scrapes_what_happened(
-    clients: dict[str, tuple[PortalClient, str]], start: Callable[[str, int], None]
-) -> None:
-    stop_all(clients)
-    start("grace", 1)
-    wait_until_ready(clients, "grace")
-    client, _ = clients["grace"]
-    token = client.http.post(
-        f"{ADDRESS}/hub/api/users/grace/tokens",
-        json={"expires_in": 60, "scopes": ["read:metrics"]},
-        headers={"X-XSRFToken": client.xsrf},
-        timeout=30,
-    ).json()["token"]
-
-    def scrape() -> dict[str, float]:
-        answer = requests.get(
-            f"{ADDRESS}/hub/metrics", headers={"Authorization": f"token {token}"}, timeout=30
-        )
-        lines = (line.rsplit(" ", 1) for line in answer.text.splitlines() if line[:1] != "#")
-        return {name: float(value) for name, value in lines}
-
-    metrics = scrape()
-
-    assert metrics['dsportal_slurm_call_seconds_count{command="squeue"}'] > 0
-    assert metrics['dsportal_sessions{state="running"}'] == 1
-    assert metrics['dsportal_sessions{state="waiting"}'] == 0

@@ -62,17 +62,6 @@ def open_adas_session(browser: Browser) -> requests.Response:
     )
 
 
-def test_an_administrator_sees_and_stops_a_session(ada: Browser) -> None:
-    grace = logged_in(ada.hub, "grace")
-
-    users = {user["name"]: user for user in ask(grace, "GET", "/users").json()}
-    page = grace.get("/hub/administration")
-
-    assert users["ada"]["servers"][""]["ready"]
-    assert 'href="/hub/cluster/stop/ada"' in page.text
-    assert ask(grace, "DELETE", "/users/ada/server").status_code == 204
-
-
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [

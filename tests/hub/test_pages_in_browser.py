@@ -203,25 +203,6 @@ def test_a_second_start_leaves_no_token_in_the_address_of_its_error(
     other.close()
 
 
-def test_gpus_are_chosen_and_started_with_the_keyboard_alone(page: Page) -> None:
-    page.goto("/hub/spawn/ada")
-    choices = page.locator("input[name=gpus]")
-    choices.first.focus()
-
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("ArrowDown")
-    expect(choices.nth(2)).to_be_checked()
-    assert outline_of(page, ".portal-choice:has(input:focus-visible)") != "none"
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
-
-    page.wait_for_url(re.compile("/user/ada|/hub/spawn-pending/ada"))
-
-
-def outline_of(page: Page, selector: str) -> str:
-    return str(page.locator(selector).evaluate("element => getComputedStyle(element).outlineStyle"))
-
-
 def test_the_page_follows_the_start_and_opens_the_server(page: Page, hub: PrivateHub) -> None:
     hub.set_cluster(step=0)
     start(page)
@@ -261,16 +242,6 @@ def test_the_back_button_leads_to_no_second_start(page: Page, hub: PrivateHub) -
 
     expect(page).to_have_url(re.compile("/hub/spawn-pending/ada$"))
     expect(page.get_by_role("heading", name="Your session is starting")).to_be_visible()
-
-
-def test_cancel_leads_back_to_the_server_page(page: Page, hub: PrivateHub) -> None:
-    hub.set_cluster(step=1)
-    start(page)
-
-    page.get_by_role("button", name="Cancel").click()
-
-    page.wait_for_url(re.compile("/hub/home"))
-    expect(page.locator("#session-state")).to_have_text("Not running")
 
 
 def test_a_start_that_fails_turns_into_the_failure_page(page: Page, hub: PrivateHub) -> None:

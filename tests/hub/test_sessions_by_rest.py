@@ -56,17 +56,6 @@ def test_a_session_is_one_slurm_job_with_8_cores_and_48_gb_a_gpu(
     assert grace.http.get(f"{ADDRESS}/user/{USER}/", timeout=30).url.endswith("/tree")
 
 
-def test_stopping_a_session_frees_its_gpus_within_five_seconds(
-    grace: PortalClient, token: str, no_session: None
-) -> None:
-    start(grace, token, {"gpus": 1})
-    wait_until_ready(grace, token)
-
-    grace.rest("DELETE", f"/users/{USER}/server", token)
-
-    eventually(lambda: not sessions_of(USER), timeout_s=5)
-
-
 @pytest.mark.release
 def test_a_suspended_session_is_said_on_every_page_until_it_is_resumed(
     grace: PortalClient, token: str, no_session: None
@@ -100,32 +89,6 @@ def test_a_session_that_still_starts_can_be_stopped(
     grace.rest("DELETE", f"/users/{USER}/server", token)
 
     eventually(lambda: not sessions_of(USER), timeout_s=10)
-
-
-@pytest.mark.parametrize("gpus", [9, "1;id"])
-def test_a_wrong_number_of_gpus_is_refused_in_words_and_starts_nothing(
-    grace: PortalClient, token: str, no_session: None, gpus: object
-) -> None:
-    answer = grace.rest("POST", f"/users/{USER}/server", token, json={"gpus": gpus})
-
-    assert answer.status_code == 400
-    message = answer.json()["message"]
-    assert "GPU" in message
-    assert "4" in message, "the limit is named"
-    assert "Traceback" not in message
-    assert sessions_of(USER) == []
-    assert not grace.server(token)
-
-
-def test_an_option_outside_the_form_is_refused(
-    grace: PortalClient, token: str, no_session: None
-) -> None:
-    options = {"gpus": 1, "prologue": "id > /tmp/owned"}
-
-    answer = grace.rest("POST", f"/users/{USER}/server", token, json=options)
-
-    assert answer.status_code == 400
-    assert sessions_of(USER) == []
 
 
 def test_a_token_of_one_user_starts_nothing_for_another() -> None:

@@ -1,6 +1,5 @@
 """The test command itself: a failure can never look like a success."""
 
-import subprocess
 import sys
 import tempfile
 from dataclasses import replace
@@ -10,12 +9,10 @@ import pytest
 
 from deploy.environments.builder.package_sources import ORDINARY_INDEX, SETTING
 from tests import command, second_tries, suites
-from tests.command import gaps, parse_arguments, summary
+from tests.command import parse_arguments, summary
 from tests.readable_copy import is_readable_by_all, readable_copy
-from tests.results import Counts, Result, count, read_cpu_s, read_results
-from tests.suites import BY_NAME, CHECKOUT, NOT_OF_RELEASE, Suite, divide, run_suite
-from tests.support.eventually import eventually
-from tests.support.machine_packages import packages_of_machine
+from tests.results import Counts, Result, count, read_results
+from tests.suites import NOT_OF_RELEASE, Suite, run_suite
 
 # What the sample needs: nothing; so it starts in no time.
 BARE_PYTEST = ["--noconftest", "-p", "no:hypothesispytest", "-p", "no:anyio", "-p", "no:asyncio"]
@@ -45,75 +42,6 @@ def test_passed_failed_and_skipped_tests_are_counted(tmp_path: Path) -> None:
     counts = run_suite(suite_of(tmp_path, text), BARE_PYTEST)
 
     assert (counts.n_passed, counts.n_failed, counts.n_skipped) == (1, 1, 1)
-
-
-BUSY = """
-import pytest
-@pytest.fixture(scope="session", autouse=True)
-def cpu_time(record_testsuite_property):
-    yield
-    record_testsuite_property("cpu_s", "7.5")
-def test_a(): pass
-"""
-
-
-@pytest.mark.parametrize(("most_cpu_s", "n_failed"), [(None, 0), (7.5, 0), (7, 1)])
-def test_more_cpu_time_than_a_suite_may_take_is_a_failure_and_is_told(
-    tmp_path: Path, most_cpu_s: float | None, n_failed: int
-) -> None:
-    suite = replace(suite_of(tmp_path, BUSY), most_cpu_s=most_cpu_s)
-
-    counts = run_suite(suite, BARE_PYTEST)
-    printed = summary({"sample": counts})
-
-    assert (counts.n_passed, counts.n_failed, counts.cpu_s) == (1, n_failed, 7.5)
-    assert "7.5 s" in printed
-    assert ("took 7.5 s of CPU time, and may take 7 s" in printed) is bool(n_failed)
-
-
-def test_the_unit_tests_write_down_their_cpu_time(tmp_path: Path) -> None:
-    """A limit that is compared with nothing would never be reached."""
-    words = ["-q", "-p", "no:cacheprovider", f"--junitxml={tmp_path / 'unit.xml'}"]
-    few = CHECKOUT / "tests/unit/tests/support/test_source_code.py"
-    subprocess.run(
-        [sys.executable, "-m", "pytest", *words, few],
-        cwd=CHECKOUT,
-        stdout=subprocess.DEVNULL,
-        check=True,
-    )
-
-    assert BY_NAME["unit"].most_cpu_s
-    assert 0 < read_cpu_s(tmp_path / "unit.xml") < BY_NAME["unit"].most_cpu_s
-
-
-def test_the_summary_says_why_a_test_failed(tmp_path: Path) -> None:
-    text = "def test_b():\n    assert {'left': 4} == {'left': 5}\n"
-
-    counts = run_suite(suite_of(tmp_path, text), BARE_PYTEST)
-
-    printed = summary({"sample": counts})
-    assert "test_sample::test_b" in printed
-    assert "assert {'left': 4} == {'left': 5}" in printed
-
-
-ANOTHER_RUN_BEGINS = """\
-import subprocess, sys
-def test_a(tmp_path):
-    for parent in (tmp_path, *tmp_path.parents[:2]):
-        parent.chmod(0o755)
-    another = [sys.executable, "-m", "pytest", "-q", "--noconftest", __file__]
-    subprocess.run([*another, "-k", "test_b"], check=True)
-    assert all(parent.stat().st_mode & 0o1 for parent in (tmp_path, *tmp_path.parents))
-def test_b(tmp_path): pass
-"""
-
-
-def test_a_run_of_pytest_that_begins_beside_it_closes_no_folder_to_other_users(
-    tmp_path: Path,
-) -> None:
-    counts = run_suite(suite_of(tmp_path, ANOTHER_RUN_BEGINS), BARE_PYTEST)
-
-    assert counts.n_failed == 0, counts.failures
 
 
 PASSED = Result(test="a", took_s=2.0)
@@ -151,19 +79,6 @@ def test_a_run_counts_as_failed_for_whatever_went_wrong(
     counts = count(results, status, is_selection=False)
 
     assert (counts.n_passed, counts.n_failed, counts.n_skipped) == expected
-
-
-def test_a_selection_may_leave_a_suite_without_a_test() -> None:
-    assert count([], 5, is_selection=True) == Counts()
-
-
-def test_the_summary_counts_each_reason_for_a_skip_and_names_the_slowest() -> None:
-    slow = Result(test="tests.hub.test_x::slow", took_s=75.25)
-
-    printed = summary({"hub": count([PASSED, SKIPPED, SKIPPED, slow], 0, is_selection=False)})
-
-    assert "    2  hub: PostgreSQL is not installed: add it" in printed
-    assert printed.index("  75.2 s  tests.hub.test_x::slow") < printed.index("   2.0 s  a")
 
 
 FAILS_AT_FIRST = """\
@@ -304,19 +219,6 @@ def test_the_cluster_is_started_again_after_what_a_killed_run_left_was_put_back(
     assert not left_dir.exists()
 
 
-def test_checks_run_beside_tests_without_the_portal_and_say_what_they_found(
-    capfd: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    checks = Suite(name="lint", commands=(("echo", "one finding"), ("false",)), needs_cluster=False)
-    counts: dict[str, Counts] = {}
-
-    command.run_suites([checks, suite_of(tmp_path, "def test_a(): pass")], BARE_PYTEST, counts)
-
-    assert (counts["lint"].n_passed, counts["lint"].n_failed) == (1, 1)
-    assert counts["sample"].n_passed == 1
-    assert capfd.readouterr().out.endswith("== lint\none finding\n\n")
-
-
 OF_BOTH_KINDS = """\
 import pathlib, pytest
 there = pathlib.Path(__file__).with_name("up")
@@ -362,36 +264,6 @@ def test_tests_without_the_portal_run_beside_those_on_it_and_each_runs_once(
     assert printed.index("== sample: beside what follows") < printed.index("== other")
 
 
-def test_a_suite_that_wants_to_be_alone_waits_for_those_beside(
-    monkeypatch: pytest.MonkeyPatch, started_portal: Path
-) -> None:
-    begun, ended = [], []
-
-    def run(suite: Suite, *_: object) -> Counts:
-        begun.append((suite.name, sorted(ended)))
-        if suite.name == "split":
-            eventually(lambda: "first" in ended, timeout_s=10)
-        ended.append(suite.name)
-        return Counts(n_passed=1)
-
-    monkeypatch.setattr(command, "run_suite", run)
-    suites = [
-        Suite(name="first", folder="x"),
-        Suite(name="split", folder="x", is_split=True),
-        Suite(name="bench", folder="x", is_alone=True),
-    ]
-
-    command.run_suites(suites, [], {})
-
-    assert begun[-1] == ("bench", ["first", "split", "split-cluster"])
-
-
-def test_a_suite_by_itself_is_not_divided() -> None:
-    (hub,) = parse_arguments(["hub"])[0]
-
-    assert divide([hub]) == ([hub], [])
-
-
 @pytest.mark.parametrize(("counts", "status"), [({}, 1), ({"unit": Counts(n_passed=1)}, 0)])
 def test_a_run_without_a_test_is_no_success(
     monkeypatch: pytest.MonkeyPatch, counts: dict[str, Counts], status: int
@@ -400,24 +272,6 @@ def test_a_run_without_a_test_is_no_success(
     monkeypatch.setattr(command, "run_suites", lambda *_: None)
 
     assert command.main(["unit"]) == status
-
-
-def test_pytest_gets_what_follows_the_dashes() -> None:
-    chosen, rest = parse_arguments(["unit", "--", "-k", "ldap"])
-
-    assert [suite.name for suite in chosen] == ["unit"]
-    assert rest == ["-k", "ldap"]
-
-
-def test_tests_take_packages_from_where_the_machine_s_pip_does(tmp_path: Path) -> None:
-    config = tmp_path / "pip.conf"
-    config.write_text(f"[global]\nfind-links =\n  {tmp_path}\n  /no/folder\n")
-    environ = {"HOME": str(tmp_path)}
-
-    assert packages_of_machine(environ, config) == f"{ORDINARY_INDEX} {tmp_path}"
-    mirror = {**environ, "PIP_INDEX_URL": "https://mirror/simple", "PIP_FIND_LINKS": "/no/folder"}
-    assert packages_of_machine(mirror, config) == "https://mirror/simple"
-    assert packages_of_machine({**mirror, SETTING: "/wheels"}, config) == "/wheels"
 
 
 def test_a_push_leaves_out_tests_of_a_release_and_a_suite_by_its_name_does_not() -> None:
@@ -438,17 +292,6 @@ def test_tests_of_a_release_are_not_selected_by_a_push(tmp_path: Path) -> None:
     counts = run_suite(suite, BARE_PYTEST)
 
     assert (counts.n_passed, counts.n_failed) == (1, 0)
-
-
-def test_a_run_says_what_it_does_not_cover() -> None:
-    push, everything = parse_arguments([])[0], parse_arguments(["all"])[0]
-
-    assert "slurm-versions" in gaps(push)[0]
-    assert "bench" in gaps(push)[0]
-    assert "tests marked 'release'" in gaps(push)[1]
-    assert gaps(everything) == [command.UNTRIED]
-    assert gaps(parse_arguments(["hub"])[0]) == []
-    assert "real GPUs" in summary({}, gaps(everything))
 
 
 def test_a_checkout_that_only_its_owner_may_enter_is_tested_in_a_copy_that_all_can_read(
@@ -516,14 +359,3 @@ def test_the_quick_checks_need_no_root(
     with pytest.raises(SystemExit):
         parse_arguments(["unit", "programs"])
     assert "only root can run programs. Without root: lint" in capsys.readouterr().err
-
-
-def test_what_a_run_leaves_behind_is_not_linted(
-    monkeypatch: pytest.MonkeyPatch, checkout: Path
-) -> None:
-    left = checkout / "tests/output/bench/bin/pip"
-    left.parent.mkdir(parents=True)
-    left.write_text("#!/usr/bin/python3\nimport  os\n")
-    monkeypatch.setattr(suites, "OUTPUT_DIR", checkout / "tests/output")
-
-    assert suites.python_programs() == []
