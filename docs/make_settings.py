@@ -55,7 +55,6 @@ These pages have every table and key of `portal.toml`, as `dsportal config refer
             "[meter]",
             "[notebooks]",
             "[kernel_jobs]",
-            "[runs]",
             "[files]",
             "[terminals]",
             "[storage]",

@@ -13,7 +13,6 @@ from portal.settings.kernel_jobs import KernelJobSettings
 from portal.settings.meter import MeterSettings
 from portal.settings.mlflow import MlflowSettings
 from portal.settings.notebooks import NotebookSettings
-from portal.settings.runs import RunSettings
 from portal.settings.s3 import S3Settings
 from portal.settings.sharing import SharingSettings
 from portal.settings.ssh import SshSettings
@@ -38,7 +37,6 @@ class SessionTables:
     clock: ClockSettings
     meter: MeterSettings
     idle: IdleSettings
-    runs: RunSettings
     notebooks: NotebookSettings
     kernel_jobs: KernelJobSettings
     sharing: SharingSettings

@@ -1,4 +1,4 @@
-"""The page of the user's jobs and runs. The folders of runs stay below the site's limit."""
+"""The page of the user's jobs and runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from portal.server.jobs.handlers import job_routes
 from portal.server.jobs.listing import JobList
 from portal.server.jobs.queue import JobQueue
 from portal.server.jobs.runs import Runs
-from portal.server.jobs.runs_limit import RunsLimit
 
 _PAGE = Path(__file__).with_name("pages") / "jobs.html"
 
@@ -20,14 +19,11 @@ def load(shared: Shared) -> Feature:
     """Offer the page and its REST API."""
     queue = JobQueue(os.environ.get("SLURM_JOB_ID", ""), Path.home())
     runs = Runs(Path.home(), queue)
-    limit = RunsLimit(runs, shared.settings, shared.log)
     return Feature(
         routes=[
             *job_routes(JobList(queue, runs), shared.server.root_dir),
             (r"/portal/jobs", Page, {"file": _PAGE, "auth_resource": "jobs"}),
-        ],
-        start=limit.start,
-        stop=limit.stop,
+        ]
     )
 
 

@@ -8,7 +8,6 @@ import shutil
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from dsportal.slurm.listing import Squeue, new_nonce
@@ -73,7 +72,7 @@ class Runs:
 
     async def measure(self) -> None:
         """Measure the folders whose size is not known, or may have changed."""
-        await asyncio.to_thread(self._measure_all, N_LISTED)
+        await asyncio.to_thread(self._measure_all)
 
     def folder(self, name: str) -> Path:
         """Return the folder of a run."""
@@ -136,37 +135,6 @@ class Runs:
         except OSError as error:
             raise RunError(f"{folder} cannot be removed ({error.strerror}).") from error
 
-    async def trim(self, most_bytes: int, n_kept: int) -> list[str]:
-        """Remove the oldest runs as long as all folders together are larger than a limit.
-
-        Runs that have not ended or have a name are kept.
-
-        Args:
-            most_bytes: The limit; 0 for none.
-            n_kept: Newest runs that are kept, too.
-
-        Returns:
-            The names of the removed runs.
-        """
-        if not most_bytes:
-            return []
-        await asyncio.to_thread(self._measure_all, sys.maxsize)
-        views = await self.list_runs(n=sys.maxsize)
-        n_bytes = sum(view.size.n_bytes for view in views if view.size is not None)
-        removed: list[str] = []
-        for view in reversed(views[n_kept:]):
-            if n_bytes <= most_bytes:
-                break
-            name = view.record.name
-            # Not what is lost, either: the home may be that of another cluster, too.
-            if not view.record.end or view.record.label or view.size is None:
-                continue
-            with suppress(RunError):
-                await self.remove(name)
-                n_bytes -= view.size.n_bytes
-                removed.append(name)
-        return removed
-
     async def _ask_slurm(self, jobs: Sequence[SlurmJob] | None = None) -> Listing | None:
         nonce = new_nonce()
         argv = ("squeue", "--steps", f"--user={os.getuid()}", *_STEPS.options(nonce))
@@ -202,8 +170,8 @@ class Runs:
         known = self._sizes.get(name)
         return None if known is None else known[1]
 
-    def _measure_all(self, n: int) -> None:
-        for record in self._read_records(n):
+    def _measure_all(self) -> None:
+        for record in self._read_records(N_LISTED):
             measured_s, _ = self._sizes.get(record.name, (float("-inf"), None))
             if time.monotonic() - measured_s > MEASURE_EVERY_S:
                 size = measure_folder(self.parent / record.name)

@@ -51,7 +51,7 @@ TOOLS = {
         {"environments": {"tensorboard": f"{ENVIRONMENTS}/tensorboard"}},
         ("portal/api/tensorboards",),
     ),
-    "jobs": SessionTool("jobs and runs", {"runs": {"most_gib": 10}}, ("portal/api/jobs",)),
+    "jobs": SessionTool("jobs and runs", {}, ("portal/api/jobs",)),
 }
 
 

@@ -177,23 +177,3 @@ def test_sizes_are_measured_when_asked_for(runs: Runs) -> None:
 
 def trim(runs: Runs, most_bytes: int, n_kept: int = 1) -> list[str]:
     return asyncio.run(runs.trim(most_bytes, n_kept))
-
-
-def test_above_the_limit_the_oldest_runs_are_removed(runs: Runs) -> None:
-    end_newer(runs)
-    assert trim(runs, 0) == []
-    assert trim(runs, 10**9) == []
-    assert trim(runs, 1) == [OLDER]
-    # The newest is kept whatever its size.
-    assert trim(runs, 1) == []
-    assert [path.name for path in runs.parent.iterdir()] == [NEWER]
-
-
-def test_runs_with_a_name_are_kept(runs: Runs) -> None:
-    end_newer(runs)
-    runs.rename(OLDER, "the best")
-    assert trim(runs, 1) == []
-
-
-def test_a_run_that_goes_on_is_not_removed_for_room(runs: Runs) -> None:
-    assert trim(runs, 1, n_kept=0) == [OLDER]
