@@ -14,15 +14,20 @@ from typing import Any
 import pytest
 import requests
 
+from tests.support import parts
 from tests.support.eventually import eventually
 from tests.support.kernels import ask, connect, run_over
 from tests.support.portal_client import ADDRESS, PortalClient
+from tests.support.put_back import kept
 from tests.support.websockets import close_websocket
 
 pytestmark = pytest.mark.cluster
 
 USER = "ada"
 WHERE = "import os; print(os.environ.get('SLURM_JOB_NAME'), os.environ.get('SLURM_GPUS_ON_NODE'))"
+SETTINGS = Path("/etc/data-scientist-portal/portal.toml")
+# The session itself is given time to save, and so ends later than they go back.
+IDLE = "\n[idle]\nafter_minutes = 0.2\nwarning_minutes = 0.2\n[meter]\ninterval_s = 1\n"
 FOLDER = Path(pwd.getpwnam(USER).pw_dir) / ".local/state/data-scientist-portal/kernels"
 
 
@@ -71,6 +76,23 @@ def kernel_jobs() -> list[str]:
     return [line for line in done.stdout.splitlines() if line.startswith("kernel-of-")]
 
 
+def notices(session: Session) -> list[str]:
+    """What all tabs show."""
+    return list(ask(session, "GET", "portal/api/session")["notices"])
+
+
+@pytest.fixture
+def quick_idleness() -> Iterator[None]:
+    """Let the portal take idle GPUs back after some seconds."""
+    with kept(SETTINGS):
+        parts.stop("hub")
+        SETTINGS.write_text(SETTINGS.read_text() + IDLE)
+        parts.start("hub")
+        yield
+        parts.stop("hub")
+    parts.start("hub")
+
+
 @pytest.fixture
 def session() -> Iterator[Session]:
     one = Session()
@@ -95,7 +117,7 @@ def test_a_kernel_gets_gpus_by_a_cell_and_gives_them_back(session: Session) -> N
     assert "starts anew in the session" in session.run("%gpu 0")
     session.has(0)
     assert session.run("kept") == "[1, 2]"
-    session.run("%gpu 1 --fresh")
+    session.run("%gpu 1 --variables never")
     session.has(1)
     name = session.run(WHERE).split()[0]
     assert "not defined" in session.run("kept")
@@ -148,8 +170,7 @@ def test_a_cancelled_job_brings_the_kernel_home_with_words(session: Session) -> 
 
     session.has(0)
     assert "runs in the session again" in session.gpus["reason"]
-    notices = ask(session, "GET", "portal/api/session")["notices"]
-    assert any("are gone" in notice for notice in notices)
+    assert any("are gone" in notice for notice in notices(session))
     assert not session.run(WHERE).startswith("kernel-of-")
 
 
@@ -187,3 +208,33 @@ def test_keys_and_outputs_are_for_the_user_alone(session: Session) -> None:
     order = json.loads((folder / "order.json").read_text())
     assert not [name for name in order["environ"] if name.startswith("JUPYTERHUB_")]
     assert len(info["curve_secretkey"]) == 40
+
+
+def test_the_setting_of_jupyterlab_decides_whether_variables_come_along(session: Session) -> None:
+    settings = "lab/api/settings/data-scientist-portal:kernel-gpus"
+    session.run("kept = 1")
+    ask(session, "PUT", settings, json={"raw": '{"variables": "never"}'})
+    try:
+        assert "stay behind" in session.run("%gpu 1")
+        session.has(1)
+        assert "not defined" in session.run("kept")
+        assert ask(session, "GET", "portal/api/kernel-gpus")["variables"] == "never"
+    finally:
+        ask(session, "PUT", settings, json={"raw": "{}"})
+
+
+def test_idle_gpus_go_back_after_a_warning_and_the_variables_stay(quick_idleness: None) -> None:
+    session = Session()
+    try:
+        session.run("%gpu 1")
+        session.has(1)
+        session.run("kept = 1; import time; time.sleep(15)")
+        assert session.gpus["gpus"] == 1
+
+        eventually(lambda: any("Run a cell" in one for one in notices(session)), timeout_s=60)
+        eventually(lambda: any("are given back" in one for one in notices(session)), timeout_s=60)
+        eventually(lambda: not kernel_jobs(), timeout_s=30)
+        assert session.run("print(kept)") == "1\n"
+        assert not session.run(WHERE).startswith("kernel-of-")
+    finally:
+        session.client.stop(session.token)

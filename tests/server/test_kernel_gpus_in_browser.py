@@ -21,6 +21,7 @@ CHOICES = {
     # The last is more than this portal gives.
     "hours": [["0.5", "30 minutes"], ["2.0", "2 hours"], ["99.0", "99 hours"]],
     "first_hours": "2.0",
+    "variables": "ask",
 }
 PICTURES_DIR = CHECKOUT / "tests" / "output" / "server"
 
@@ -83,7 +84,7 @@ def test_the_dialog_offers_what_the_cluster_has_and_says_a_refusal(page: Page) -
     with page.expect_request(lambda request: request.method == "POST") as sent:
         dialog.get_by_role("button", name="Start the kernel anew").click()
 
-    assert sent.value.post_data_json == {"gpus": "a100:2", "hours": "99.0", "fresh": False}
+    assert sent.value.post_data_json == {"gpus": "a100:2", "hours": "99.0", "variables": "always"}
     expect(page.get_by_text("a kernel may have GPUs for at most 24 hours")).to_be_visible()
     expect(page.get_by_role("button", name="no GPU")).to_be_visible()
 

@@ -69,8 +69,8 @@ class Cells:
                 described = self._jobs.describe(kernel_id)
                 talk.tell(f"{described['words']} {described['reason']}".strip(), "told")
                 return
-            hours, fresh = asked.get("hours"), asked.get("fresh")
-            request = parse_request(asked["gpus"], hours, self._settings, fresh=fresh)
+            hours, variables = asked.get("hours"), asked.get("variables")
+            request = parse_request(asked["gpus"], hours, self._settings, variables=variables)
             request = replace(request, body=str(asked.get("body") or ""))
             talk.tell(await self._jobs.change(kernel_id, request, talk), "told")
         except PortalError as error:

@@ -39,7 +39,7 @@ class KernelGpusHandler(APIHandler):
     async def post(self, kernel_id: str) -> None:
         """Ask for `gpus` for `hours`: 202; how it goes on is in the description.
 
-        With `fresh`, the kernel's variables stay behind.
+        `variables` is "always" or "never"; without it the user's setting counts.
         """
         self._refuse_guests()
         body = self.get_json_body()
@@ -47,8 +47,8 @@ class KernelGpusHandler(APIHandler):
             raise OptionsError("The body has to be an object with gpus and, if wanted, hours.")
         if kernel_id not in self.jobs.kernels:
             raise HTTPError(404, "This session has no such kernel.")
-        fresh = body.get("fresh")
-        request = parse_request(body.get("gpus"), body.get("hours"), self.site, fresh=fresh)
+        gpus, hours, variables = (body.get(name) for name in ("gpus", "hours", "variables"))
+        request = parse_request(gpus, hours, self.site, variables=variables)
         task = asyncio.create_task(self.jobs.change(kernel_id, request))
         task.add_done_callback(_heard)
         # A refusal that is known at once is the answer.

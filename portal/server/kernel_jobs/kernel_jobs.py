@@ -7,24 +7,23 @@ import os
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any
 
 from dsportal.amounts import count
 from dsportal.slurm.errors import PortalError
 from dsportal.slurm.states import Phase
-from portal.server.base.budget import job_name_of
 from portal.server.base.open_notebooks import notebook_of
-from portal.server.kernel_jobs.ability import why_not
-from portal.server.kernel_jobs.choices import list_choices
 from portal.server.kernel_jobs.errors import KernelJobError
 from portal.server.kernel_jobs.job import Progress
 from portal.server.kernel_jobs.known import NOTICE_S, Held, KnownKernel, describe
 from portal.server.kernel_jobs.lend import run_there
-from portal.server.kernel_jobs.move import Home, local_provisioner, move
-from portal.server.kernel_jobs.provisioner import SlurmProvisioner, make_folder
-from portal.server.kernel_jobs.request import GpuRequest, check_request
-from portal.server.kernel_jobs.slurm import JobRequest, KernelSlurm
+from portal.server.kernel_jobs.move import Home, cell_ended, local_provisioner, move
+from portal.server.kernel_jobs.preference import settle
+from portal.server.kernel_jobs.provisioner import SlurmProvisioner
+from portal.server.kernel_jobs.request import GpuRequest, Variables
+from portal.server.kernel_jobs.slurm import KernelSlurm
+from portal.server.kernel_jobs.starts import JobStarts
 from portal.server.kernel_jobs.talk import Talk, held
 from portal.server.kernel_jobs.variables import Saved, nothing_saved, saved_in
 from portal.settings.kernel_jobs import KernelJobSettings
@@ -34,9 +33,7 @@ from spawner.options.limits import Limits
 # So often the folder of a job is looked at, and Slurm is asked.
 _LOOK_S = 2.0
 _ASK_S = 15.0
-_IDLE_LOOK_S = 0.1
 CANCELLED = "The request is cancelled. The kernel goes on as it is."
-_WHEN_IDLE = "The kernel moves when the running cell has ended."
 
 Tell = Callable[[str], None]
 
@@ -49,6 +46,7 @@ class KernelJobs:
         slurm: Slurm's commands for the user.
         limits: The user's.
         place: Returns the place in the queue of a job, in words.
+        read_preference: Returns the user's setting of whether variables come along.
     """
 
     def __init__(
@@ -58,16 +56,13 @@ class KernelJobs:
         slurm: KernelSlurm,
         limits: Limits,
         place: Callable[[int], Awaitable[str]],
+        read_preference: Callable[[], Variables] = lambda: Variables.ALWAYS,
     ) -> None:
         self.kernels = server.kernel_manager
         self._sessions = server.session_manager
-        self._settings = settings
-        self._slurm = slurm
-        self._limits = limits
-        self._place = place
-        self._partition = settings.kernel_jobs.partition or job_name_of(
-            os.environ, "SLURM_JOB_PARTITION"
-        )
+        self._settings = settings.kernel_jobs
+        self._starts = JobStarts(server, settings, slurm, limits, place)
+        self._read_preference = read_preference
         self._known: dict[str, KnownKernel] = {}
         self.talks: dict[str, Talk] = {}
         self._n_gpus = int(os.environ.get("PORTAL_N_GPUS") or 0)
@@ -81,11 +76,9 @@ class KernelJobs:
         return describe(known, of_session, self._gpu)
 
     async def choices(self, settings: KernelJobSettings) -> dict[str, Any]:
-        """Return what the dialog offers; see `list_choices`."""
-        catalog = await self._slurm.read_catalog()
-        per_gpu = self._settings.resources.per_gpu
-        charged = await self._slurm.read_charged(self._partition)
-        return list_choices(catalog, self._limits, per_gpu, self._partition, settings, charged)
+        """Return what the dialog offers, see `list_choices`, and the user's `variables`."""
+        choices = await self._starts.choices(settings)
+        return {**choices, "variables": await asyncio.to_thread(self._read_preference)}
 
     def held(self) -> dict[str, Held]:
         """Return the GPUs of each kernel that has a job, by the kernel's id."""
@@ -152,6 +145,7 @@ class KernelJobs:
                     talk.tell(words)
 
         try:
+            request = await settle(request, talk, self._read_preference)
             if request.n_gpus == 0:
                 return await self._take_back(kernel_id, known, request, note, talk)
             if request.body and talk is not None:
@@ -187,9 +181,9 @@ class KernelJobs:
         self, kernel_id: str, known: KnownKernel, request: GpuRequest, tell: Tell, talk: Talk | None
     ) -> str:
         kernel = self.kernels.get_kernel(kernel_id)
-        job = self._new_job(kernel_id)
+        job = self._starts.new_job(kernel)
         try:
-            await self._start_job(kernel_id, job, request, tell)
+            await self._starts.start(job, request, self._n_held(kernel_id), tell)
             async with self._saved(kernel_id, request, tell, talk) as (saved, cell):
                 tell("The variables are being restored.")
                 words = await saved.restore_in_job(job)
@@ -216,58 +210,19 @@ class KernelJobs:
             raise KernelJobError(
                 "This kernel has GPUs already. Run the cell as it is, or give them back: %gpu 0"
             )
-        job = self._new_job(kernel_id)
+        job = self._starts.new_job(self.kernels.get_kernel(kernel_id))
         try:
-            await self._start_job(kernel_id, job, request, tell)
+            await self._starts.start(job, request, self._n_held(kernel_id), tell)
             known.job, known.held, known.since_s = job, request, time.monotonic()
-            return await run_there(job, request, talk, self._settings.kernel_jobs, tell)
+            return await run_there(job, request, talk, self._settings, tell)
         finally:
             known.job = known.held = None
             await job.cleanup(restart=False)
 
-    def _new_job(self, kernel_id: str) -> SlurmProvisioner:
-        kernel = self.kernels.get_kernel(kernel_id)
-        if reason := why_not(kernel.kernel_spec):
-            raise KernelJobError(reason)
-        job = SlurmProvisioner(kernel_id=kernel_id, kernel_spec=kernel.kernel_spec, parent=kernel)
-        job.slurm, job.place, job.folder = self._slurm, self._place, make_folder()
-        return job
-
-    async def _start_job(
-        self, kernel_id: str, job: SlurmProvisioner, request: GpuRequest, tell: Tell
-    ) -> None:
-        partition = self._partition
-        catalog = await self._slurm.read_catalog()
-        per_gpu = self._settings.resources.per_gpu
+    def _n_held(self, kernel_id: str) -> int:
+        """Return the GPUs of the session and of its other kernels."""
         others = [one for other, one in self._known.items() if other != kernel_id]
-        n_held = self._n_gpus + sum(one.n_gpus for one in others)
-        shape = check_request(
-            request,
-            catalog,
-            self._limits,
-            per_gpu,
-            partition,
-            charged=await self._slurm.read_charged(partition),
-            n_held=n_held,
-        )
-        notebook = await notebook_of(self._sessions, kernel_id)
-
-        def asked(folder: Path, command: tuple[str, ...]) -> JobRequest:
-            return JobRequest(
-                session_job_id=os.environ.get("SLURM_JOB_ID", ""),
-                resources=shape.resources(request.n_gpus),
-                gpu_type=request.gpu_type,
-                walltime_s=request.walltime_s,
-                folder=folder,
-                command=command,
-                partition=partition,
-                account=job_name_of(os.environ, "SLURM_JOB_ACCOUNT"),
-                qos=job_name_of(os.environ, "SLURM_JOB_QOS"),
-            )
-
-        folder = self.kernels.cwd_for_path(str(PurePosixPath(notebook).parent))
-        environ = {"JPY_SESSION_NAME": notebook} if notebook else {}
-        await job.start_job(asked, environ, folder, tell)
+        return self._n_gpus + sum(one.n_gpus for one in others)
 
     async def _take_back(
         self, kernel_id: str, known: KnownKernel, request: GpuRequest, tell: Tell, talk: Talk | None
@@ -275,42 +230,44 @@ class KernelJobs:
         kernel = self.kernels.get_kernel(kernel_id)
         async with self._saved(kernel_id, request, tell, talk) as (saved, cell):
             await self._end_cell(kernel, cell, f"in the session. {saved.words}", tell)
-            await self._bring_home(kernel_id, known, saved)
+            lost = await self._bring_home(kernel_id, known, saved)
         known.words = ""
-        return "The GPUs are given back. The kernel runs in the session."
+        if lost:
+            notebook = await self.notebook_name(kernel_id)
+            known.words = f"The GPUs of {notebook} are given back. {lost}"
+            known.told_s = time.monotonic()
+        return f"The GPUs are given back. The kernel runs in the session. {lost}".strip()
 
     async def _bring_home(
         self, kernel_id: str, known: KnownKernel, saved: Saved | None = None
-    ) -> None:
-        kernel = self.kernels.get_kernel(kernel_id)
-        prepare = saved.restore_here if saved else None
+    ) -> str:
+        """Let the kernel go on here, and return why its variables are lost, or ""."""
+        kernel, lost = self.kernels.get_kernel(kernel_id), [""]
+
+        async def prepare(kernel: Any) -> None:
+            if saved is not None:
+                lost.append(await saved.restore_here(kernel))
+
         await move(self.kernels, kernel_id, local_provisioner(kernel), known.home, prepare)
         known.job = known.held = known.ends_at_s = None
         if known.watch is not None and known.watch is not asyncio.current_task():
             known.watch.cancel()
+        return lost[-1]
 
     def _saved(
         self, kernel_id: str, request: GpuRequest, tell: Tell, talk: Talk | None
     ) -> AbstractAsyncContextManager[tuple[Saved, Talk | None]]:
-        if request.is_fresh:
+        if request.variables is Variables.NEVER:
             return nothing_saved(talk)
         waiting = (
             nullcontext(talk) if talk else held(self.kernels.get_kernel(kernel_id), self.talks)
         )
-        return saved_in(waiting, self._settings.kernel_jobs, tell)
+        return saved_in(waiting, self._settings, tell)
 
     async def _end_cell(self, kernel: Any, cell: Talk | None, words: str, tell: Tell) -> None:
         if cell is not None:
             cell.ready(f"The kernel starts anew {words}")
-        await self._idle(kernel, tell)
-
-    async def _idle(self, kernel: Any, tell: Tell) -> None:
-        """Wait for the end of the running cell, which a move would end."""
-        if kernel.execution_state == "busy":
-            tell(_WHEN_IDLE)
-        # Jupyter notes it and tells nobody.
-        while kernel.execution_state == "busy":  # noqa: ASYNC110
-            await asyncio.sleep(_IDLE_LOOK_S)
+        await cell_ended(kernel, tell)
 
     async def _watch(self, kernel_id: str, known: KnownKernel, job: SlurmProvisioner) -> None:
         """Bring the kernel home when its job has ended."""

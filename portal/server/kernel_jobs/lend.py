@@ -12,11 +12,11 @@ from typing import Any
 
 from portal.server.kernel_jobs.errors import KernelJobError
 from portal.server.kernel_jobs.provisioner import SlurmProvisioner, make_folder
-from portal.server.kernel_jobs.request import GpuRequest
+from portal.server.kernel_jobs.request import GpuRequest, Variables
 from portal.server.kernel_jobs.talk import Talk
 from portal.server.kernel_jobs.variables import (
     call_kernel,
-    check_saved,
+    check_answer,
     nothing_saved,
     save_order,
     saved_in,
@@ -51,7 +51,9 @@ async def run_there(
             kernel are as they were.
     """
     saving = (
-        nothing_saved(talk) if request.is_fresh else saved_in(nullcontext(talk), settings, tell)
+        nothing_saved(talk)
+        if request.variables is Variables.NEVER
+        else saved_in(nullcontext(talk), settings, tell)
     )
     async with saving as (saved, _):
         words = await saved.restore_in_job(job)
@@ -101,10 +103,10 @@ async def _bring_back(
     folder: Path = make_folder("variables")
     try:
         order = save_order(folder, settings)
-        said = check_saved(await call_kernel(client, f"keep({order!r})", job.has_ended))
+        said = check_answer(await call_kernel(client, f"keep({order!r})", job.has_ended))
         if "why" in said:
             return str(said["why"])
-        restored = await talk.restore(str(folder))
+        restored = check_answer(await talk.restore(str(folder)))
         lost = [*said["lost"], *restored["lost"]]
         return f"Not brought back: {'; '.join(lost)}." if lost else "The variables are back."
     finally:

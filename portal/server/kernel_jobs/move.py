@@ -6,6 +6,7 @@ one by the other.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,8 @@ from jupyter_client.connect import port_names
 from jupyter_client.provisioning.factory import KernelProvisionerFactory
 
 from portal.server.patches.kernel_tabs import forget_ports, reconnect_tabs
+
+_LOOK_S = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +100,21 @@ async def move(
             kernel.provisioner = old
         else:
             await old.cleanup(restart=False)
-    reconnect_tabs(kernel_id)
+            reconnect_tabs(kernel_id)
+
+
+async def cell_ended(kernel: Any, tell: Callable[[str], None]) -> None:
+    """Wait for the end of the running cell, which a move would end.
+
+    Args:
+        kernel: Jupyter's manager of the kernel.
+        tell: Takes why the move waits.
+    """
+    if kernel.execution_state == "busy":
+        tell("The kernel moves when the running cell has ended.")
+    # Jupyter notes it and tells nobody.
+    while kernel.execution_state == "busy":  # noqa: ASYNC110
+        await asyncio.sleep(_LOOK_S)
 
 
 def local_provisioner(kernel: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from dataclasses import replace
+from functools import partial
 
 from dsportal.amounts import SECONDS_PER_HOUR
 from portal.server.base.feature import Feature, Plugin, Shared
@@ -18,6 +19,7 @@ from portal.server.kernel_jobs.handlers import (
 )
 from portal.server.kernel_jobs.idle_gpus import IdleGpus
 from portal.server.kernel_jobs.kernel_jobs import KernelJobs
+from portal.server.kernel_jobs.preference import read_preference
 from portal.server.kernel_jobs.request import read_limits
 from portal.server.kernel_jobs.slurm import KernelSlurm
 
@@ -28,7 +30,8 @@ def load(shared: Shared) -> Feature:
     limits = read_limits(os.environ, settings)
     settings = replace(settings, max_hours=limits.max_walltime_s / SECONDS_PER_HOUR)
     place = shared.hub.read_place
-    jobs = KernelJobs(shared.server, shared.settings, KernelSlurm(), limits, place)
+    read = partial(read_preference, shared.server)
+    jobs = KernelJobs(shared.server, shared.settings, KernelSlurm(), limits, place, read)
     Cells(shared.server.kernel_manager, jobs, settings).listen(shared.listener)
     policy = replace(IdlePolicy.of(shared.settings), save_s=0.0)
     idle = IdleGpus(jobs, policy, shared.settings.meter.interval_s, shared.log)

@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import signal
+import stat
 import sys
 import tempfile
 import time
@@ -276,8 +277,15 @@ def make_folder(kind: str = "kernel") -> Path:
 
     Args:
         kind: Begins its name.
+
+    Raises:
+        KernelJobError: If another user could put other files there.
     """
     parent = Path.home() / FOLDER
     parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = parent.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        raise KernelJobError(f"{parent} is no folder of yours. Move it away, and ask again.")
+    parent.chmod(0o700)
     # With mode 0700.
     return Path(tempfile.mkdtemp(prefix=f"{kind}-", dir=parent))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
 from dsportal.amounts import SECONDS_PER_HOUR, count, format_duration
 from dsportal.slurm.errors import OptionsError
@@ -21,6 +22,14 @@ _SHOWN = 40
 NO_BUDGETS = ChargedBudgets()
 
 
+class Variables(StrEnum):
+    """Whether the variables of a kernel that moves come along."""
+
+    ALWAYS = "always"
+    ASK = "ask"
+    NEVER = "never"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuRequest:
     """GPUs for a kernel.
@@ -28,14 +37,14 @@ class GpuRequest:
     Attributes:
         n_gpus: 0 gives those of the kernel back.
         gpu_type: Slurm's name of a GPU type; empty for any.
-        is_fresh: Whether the kernel's variables stay behind.
+        variables: Whether the kernel's come along; None for the user's setting.
         body: Code that alone runs there, while the kernel stays; empty if the kernel moves.
     """
 
     n_gpus: int
     walltime_s: int
     gpu_type: str = ""
-    is_fresh: bool = False
+    variables: Variables | None = None
     body: str = ""
 
     @property
@@ -57,7 +66,7 @@ def read_limits(environ: Mapping[str, str], settings: KernelJobSettings) -> Limi
 
 
 def parse_request(
-    gpus: object, hours: object, settings: KernelJobSettings, *, fresh: object = False
+    gpus: object, hours: object, settings: KernelJobSettings, *, variables: object = None
 ) -> GpuRequest:
     """Return what a cell or a dialog asks for.
 
@@ -65,10 +74,10 @@ def parse_request(
         gpus: A number, or a type and a number: 2, "2", "v100:2".
         hours: None or empty for the site's default.
         settings: The site's.
-        fresh: Whether the kernel's variables stay behind.
+        variables: One of `Variables`. None or empty for the user's setting.
 
     Raises:
-        OptionsError: If it is no number of GPUs, or no length that the site allows.
+        OptionsError: If it is no number of GPUs, no length that the site allows, or none of those.
     """
     match = _GPUS.fullmatch(str(gpus).strip())
     if match is None or (match["type"] and not is_name(match["type"])):
@@ -80,7 +89,7 @@ def parse_request(
         n_gpus=int(match["n"]),
         gpu_type=match["type"] or "",
         walltime_s=_walltime_s(hours, settings),
-        is_fresh=bool(fresh),
+        variables=_variables(variables),
     )
 
 
@@ -169,6 +178,17 @@ def _walltime_s(hours: object, settings: KernelJobSettings) -> int:
             "at a time. Ask for fewer hours."
         )
     return round(number * SECONDS_PER_HOUR)
+
+
+def _variables(text: object) -> Variables | None:
+    if text is None or text == "":
+        return None
+    try:
+        return Variables(str(text))
+    except ValueError:
+        raise OptionsError(
+            f"You asked for variables {_shown(text)}. It is always, ask or never."
+        ) from None
 
 
 def _shown(value: object) -> str:

@@ -51,6 +51,15 @@ class Talk:
         """Show words; with `end` they are the last."""
         self._send({"text": text, "end": end})
 
+    async def ask(self, question: str) -> bool:
+        """Ask the user in the cell; yes where nobody can answer.
+
+        Raises:
+            KernelJobError: If the kernel has ended.
+        """
+        self._send({"text": "", "end": "", "ask": question})
+        return bool((await self.reply()).get("yes"))
+
     async def save(self, **order: object) -> dict[str, Any]:
         """Have the kernel save its variables.
 
@@ -85,7 +94,7 @@ class Talk:
             folder: Where they are.
 
         Returns:
-            What the kernel's `variables.restore` returns.
+            What the kernel's `variables.restore` returns, or "refused" with the reason in words.
 
         Raises:
             KernelJobError: If the kernel has ended.

@@ -26,7 +26,7 @@ from portal.settings.kernel_jobs import KernelJobSettings
 STAY_BEHIND = "Its variables stay behind: run the cells that it needs again."
 _SMALLER = (
     "The kernel goes on as it is. Delete what you do not need with del, or leave all variables "
-    "behind with --fresh."
+    "behind with --variables never."
 )
 _LOOK_S = 1.0
 _READY_TIMEOUT_S = 60
@@ -78,28 +78,41 @@ class Saved:
             return self.why
         async with job.client() as client:
             told = None if self.is_told else self._lost_words
-            report = await self._restore(client, told, job.has_ended)
+            try:
+                report = await self._restore(client, told, job.has_ended)
+            except KernelJobError as error:
+                raise KernelJobError(f"{error} {_SMALLER}") from error
         lost = (*self.lost, *report["lost"])
         n_restored = self.n_variables - len(report["lost"])
         return Saved(
             folder=self.folder, n_variables=n_restored, n_bytes=self.n_bytes, lost=lost
         ).words
 
-    async def restore_here(self, kernel: Any) -> None:
-        """Restore them in a kernel of this node; it says before its next cell what is missing."""
+    async def restore_here(self, kernel: Any) -> str:
+        """Restore them in a kernel of this node; it says before its next cell what is missing.
+
+        Returns:
+            Why all of them are lost, in words, or "".
+        """
         if self.why:
-            return
+            return ""
+        first = kernel.provisioner.pid
 
         async def has_ended() -> bool:
-            return not await kernel.is_alive()
+            # Jupyter starts another one.
+            return not await kernel.is_alive() or kernel.provisioner.pid != first
 
         client = kernel.client(session=own_session(kernel))
         client.start_channels(stdin=False)
         try:
             await client.wait_for_ready(timeout=_READY_TIMEOUT_S)
             await self._restore(client, "" if self.is_told else self._lost_words, has_ended)
+        # That of a kernel that does not answer.
+        except (KernelJobError, RuntimeError) as error:
+            return f"Its variables are lost. {error}"
         finally:
             client.stop_channels()
+        return ""
 
     async def _restore(
         self, client: Any, told: str | None, has_ended: Callable[[], Awaitable[bool]]
@@ -137,16 +150,15 @@ async def call_kernel(
             if await has_ended():
                 raise KernelJobError(
                     "The new kernel has ended while variables were saved or restored. They may be "
-                    f"too large for its memory. {_SMALLER}"
+                    "too large for its memory."
                 ) from None
             continue
         if reply["parent_header"].get("msg_id") == asked:
             break
     content = reply["content"]
     if content["status"] != "ok":
-        raise KernelJobError(
-            f"The variables cannot come along: {content.get('evalue', '')}. {_SMALLER}"
-        )
+        error = f"{content.get('ename', '')}: {content.get('evalue', '')}"
+        raise KernelJobError(f"The variables cannot be read or written. {error}.")
     text = content["user_expressions"]["report"]["data"]["text/plain"]
     return dict(json.loads(ast.literal_eval(text)))
 
@@ -160,8 +172,8 @@ def save_order(folder: Path, settings: KernelJobSettings) -> dict[str, str | flo
     }
 
 
-def check_saved(said: dict[str, Any]) -> dict[str, Any]:
-    """Return what a kernel says of the variables that it has saved.
+def check_answer(said: dict[str, Any]) -> dict[str, Any]:
+    """Return what a kernel says of the variables that it has saved or restored.
 
     Args:
         said: The same.
@@ -200,7 +212,7 @@ async def saved_in(
     try:
         async with waiting as cell:
             tell("The variables are being saved.")
-            said = check_saved(await cell.save(**save_order(folder, settings)))
+            said = check_answer(await cell.save(**save_order(folder, settings)))
             saved = Saved(
                 folder=folder,
                 n_variables=said.get("saved", 0),

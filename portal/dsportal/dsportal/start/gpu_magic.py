@@ -1,29 +1,17 @@
 """`%gpu 2` moves the kernel of a notebook to GPUs of its own, in every Python kernel of a session.
 
-The notebook server does it. A kernel asks it on the channel on which it publishes, and reads the
-answers on its control channel, since it may run on another node than the server.
+The notebook server does it.
 """
 # mypy: allow-untyped-defs, allow-untyped-calls
 
-import argparse
 import json
 import queue
-import shlex
-import uuid
-from typing import Any
 
 from . import gpu_block, variables
 from .gpu_block import BODY_USAGE
-
-MESSAGE = "portal_gpus"
-USAGE = (
-    "%gpu shows what this kernel has. %gpu 2 asks for two GPUs, %gpu v100:2 --hours 3 for a type "
-    "and a length, and %gpu 0 gives them back. With --fresh, variables stay behind."
-)
-# The server of a session answers at once.
-FIRST_ANSWER_S = 30
-# So that an interrupt is noticed, and a question that was not heard is asked again.
-LOOK_S = 1
+from .gpu_line import words_of
+from .gpu_talk import Talk
+from .variable_writer import TooMuchError
 
 
 class Moved(Exception):  # noqa: N818 - it is no error
@@ -55,20 +43,9 @@ class GpuMagic:
 
     def __init__(self, kernel):
         self.kernel = kernel
-        self.answers: queue.Queue[Any] = queue.Queue()
+        self.talk = Talk(kernel)
         self.shown = None
         self.report = ""
-        kernel.control_handlers[MESSAGE] = self.take
-
-    def take(self, stream, ident, parent):
-        """Take an answer; called by the thread of the control channel.
-
-        Args:
-            stream: The channel.
-            ident: Whose answer it is.
-            parent: The answer.
-        """
-        self.answers.put(parent["content"])
 
     def show(self, line):
         """Show or change the GPUs of this kernel: %gpu, %gpu 2, %gpu v100:2 --hours 3, %gpu 0.
@@ -83,7 +60,7 @@ class GpuMagic:
         try:
             self.end(self.converse(words_of(line)))
         except KeyboardInterrupt:
-            self.ask(cancel=True)
+            self.talk.ask(cancel=True)
             self.say("The request is cancelled. The kernel goes on as it is.")
 
     def run(self, line, cell):
@@ -125,11 +102,9 @@ class GpuMagic:
         """
         from IPython.core.error import UsageError
 
-        while not self.answers.empty():
-            self.answers.get()
         self.shown = None
         try:
-            answer = self.first_answer(asked)
+            answer = self.talk.first_answer(asked)
         except queue.Empty:
             raise UsageError(
                 "The notebook server of this session gave no answer. Only kernels that it has "
@@ -138,13 +113,13 @@ class GpuMagic:
         while not answer["end"]:
             try:
                 self.follow(answer)
-                answer = self.next_answer()
+                answer = self.talk.next_answer()
             except KeyboardInterrupt:
                 if "body" not in asked:
                     raise
                 # The server interrupts what runs there, or cancels the request, and says it.
-                self.ask(cancel=True)
-                answer = self.next_answer()
+                self.talk.ask(cancel=True)
+                answer = self.talk.next_answer()
         return answer
 
     def follow(self, answer):
@@ -153,13 +128,14 @@ class GpuMagic:
         Args:
             answer: Not its last one.
         """
-        if "save" in answer:
-            self.ask(reply=self.save(answer["save"]))
+        if "ask" in answer:
+            self.talk.ask(reply={"yes": self.is_yes(answer["ask"])})
+        elif "save" in answer:
+            self.talk.ask(reply=self.save(answer["save"]))
         elif "restore" in answer:
-            self.restore(answer["restore"], None)
-            self.ask(reply=json.loads(self.report))
+            self.talk.ask(reply=self.restored(answer["restore"]))
         elif "publish" in answer:
-            self.publish(*answer["publish"])
+            self.talk.publish(*answer["publish"])
         else:
             self.say(answer["text"])
 
@@ -171,8 +147,37 @@ class GpuMagic:
         """
         try:
             return variables.save(self.kernel.shell, show=self.say, **order)
-        except variables.TooMuchError as error:
+        except TooMuchError as error:
             return {"refused": str(error)}
+        # The server waits for an answer, and holds the GPUs meanwhile.
+        except Exception as error:
+            return {"refused": f"The variables cannot be saved: {named(error)}."}
+
+    def restored(self, folder):
+        """Restore variables in the middle of a cell, and return what the server is told of it.
+
+        Args:
+            folder: Where they are.
+        """
+        try:
+            return variables.restore(self.kernel.shell, folder)
+        # As above.
+        except Exception as error:
+            return {"refused": f"The variables cannot be restored: {named(error)}."}
+
+    def is_yes(self, question):
+        """Ask the user, and return whether the answer is not no; where nobody can answer, it is.
+
+        Args:
+            question: To be answered by yes or no.
+        """
+        from IPython.core.error import StdinNotImplementedError
+
+        try:
+            text = self.kernel.raw_input(f"{question} [Y/n] ")
+        except StdinNotImplementedError:
+            return True
+        return not text.strip().lower().startswith("n")
 
     def keep(self, order):
         """Save the variables for another kernel, and keep the report.
@@ -216,56 +221,6 @@ class GpuMagic:
         """Show a text in place of the one that this conversation shows."""
         self.shown = update(self.shown, text)
 
-    def first_answer(self, asked):
-        """Ask until the server answers: it may not listen yet to a kernel that has just started.
-
-        Args:
-            asked: What is asked.
-
-        Raises:
-            Empty: If it gives no answer.
-        """
-        question = uuid.uuid4().hex
-        for _ in range(FIRST_ANSWER_S // LOOK_S - 1):
-            self.ask(question=question, **asked)
-            try:
-                return self.answers.get(timeout=LOOK_S)
-            except queue.Empty:
-                continue
-        return self.answers.get(timeout=LOOK_S)
-
-    def next_answer(self):
-        """Wait for the next answer, however long that takes."""
-        while True:
-            try:
-                return self.answers.get(timeout=LOOK_S)
-            except queue.Empty:
-                continue
-
-    def ask(self, **content):
-        """Send a question.
-
-        Args:
-            content: What is asked.
-        """
-        self.publish(MESSAGE, content)
-
-    def publish(self, kind, content):
-        """Send a message to all who listen, as one of the running cell.
-
-        Args:
-            kind: Of the message.
-            content: Of the message.
-        """
-        kernel = self.kernel
-        kernel.session.send(
-            kernel.iopub_socket,
-            kind,
-            content,
-            parent=kernel.get_parent(),
-            ident=kind.encode(),
-        )
-
 
 def register_magic(shell):
     """Register the magic in IPython's `shell`, where it is part of a kernel."""
@@ -278,31 +233,6 @@ def register_magic(shell):
         gpu_block.offer(shell)
 
 
-def words_of(line):
-    """Return what a line asks for.
-
-    Args:
-        line: The rest of the line after `%gpu`.
-
-    Raises:
-        UsageError: If it is none of the ways in USAGE.
-    """
-    from IPython.core.error import UsageError
-
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("gpus", nargs="?", default="")
-    parser.add_argument("--hours", default="")
-    parser.add_argument("--fresh", action="store_true")
-    try:
-        known, unknown = parser.parse_known_args(shlex.split(line))
-    # An unclosed quote, and an option without its value.
-    except (ValueError, SystemExit):
-        unknown = [line]
-    if unknown:
-        raise UsageError(USAGE)
-    return {"gpus": known.gpus, "hours": known.hours, "fresh": known.fresh}
-
-
 def update(shown, text):
     """Show a text in place of the one that is shown, and return the handle of the new one."""
     from IPython.display import display
@@ -311,3 +241,8 @@ def update(shown, text):
         return display({"text/plain": text}, raw=True, display_id=True)
     shown.update({"text/plain": text}, raw=True)
     return shown
+
+
+def named(error):
+    """Return an `error` with its kind, in words."""
+    return f"{type(error).__name__}: {error}"

@@ -7,7 +7,6 @@ saved or restored is named, and changes nothing of the others.
 # mypy: allow-untyped-defs, allow-untyped-calls
 
 import contextlib
-import errno
 import gc
 import importlib.util
 import io
@@ -18,13 +17,13 @@ import pickletools
 import re
 import stat
 import sys
-import time
 import types
 from typing import Any
 
 from . import keras_parts, torch_storage
 from .variable_pickler import pickler_of
-from .variable_words import CannotComeError, describe, largest, lost_words, size
+from .variable_words import CannotComeError, describe, largest, lost_words
+from .variable_writer import TooMuchError, Writer
 
 NO_CLOUDPICKLE = (
     "The environment of this kernel has no cloudpickle, so its variables stay behind. Next time "
@@ -32,62 +31,12 @@ NO_CLOUDPICKLE = (
 )
 PICKLE = "variables.pickle"
 INDEX = "index.json"
-# Seconds between two words about how far it is.
-SHOW_S = 1.0
 # Slurm sets them anew for each job.
 OF_THE_JOB = re.compile(r"(SLURM|PORTAL|CUDA_VISIBLE|ROCR_VISIBLE|GPU_DEVICE|JPY_)")
 # Names that IPython sets itself, and Python in each module.
 OF_IPYTHON = re.compile(r"_|__|___|_i+|_i?\d+|_[dio]h|_exit_code|__\w+__")
 # Takes the place of what could not be restored, so that whatever refers to it is noticed.
 HOLE = object()
-
-
-class TooMuchError(Exception):
-    """The variables are too large, or take too long."""
-
-
-class Writer:
-    """A file that ends with an error what becomes too large, or takes too long.
-
-    Args:
-        file: Open for writing.
-        max_bytes: The most bytes.
-        max_s: The most seconds.
-        show: Takes words about how far it is.
-    """
-
-    def __init__(self, file, max_bytes, max_s, show):
-        self.file = file
-        self.max_bytes = max_bytes
-        self.max_s = max_s
-        self.show = show
-        self.begun_s = self.shown_s = time.monotonic()
-        self.last = b""
-
-    def write(self, data):
-        """Write `data`.
-
-        Raises:
-            TooMuchError: If there is no more room or time.
-        """
-        now_s = time.monotonic()
-        n_bytes = self.file.tell()
-        if n_bytes + memoryview(data).nbytes > self.max_bytes:
-            raise TooMuchError("The variables need more than " + size(self.max_bytes) + ".")
-        if now_s - self.begun_s > self.max_s:
-            raise TooMuchError(f"The variables took more than {self.max_s:.0f} s to save.")
-        if now_s - self.shown_s > SHOW_S:
-            self.shown_s = now_s
-            self.show("The variables are being saved: " + size(n_bytes) + " so far.")
-        self.last = data
-        try:
-            return self.file.write(data)
-        except OSError as error:
-            if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
-                raise
-            raise TooMuchError(
-                "The variables do not fit into your home: " + os.strerror(error.errno) + "."
-            ) from None
 
 
 def save(shell, folder, max_bytes, max_s, show=lambda words: None):
@@ -116,6 +65,7 @@ def save(shell, folder, max_bytes, max_s, show=lambda words: None):
         n_bytes = opened.tell()
     history = shell.history_manager
     index = {
+        "python": sys.implementation.cache_tag,
         "entries": entries,
         "folder": os.getcwd(),
         "path": sys.path,
@@ -185,9 +135,15 @@ def restore(shell, folder, told=None):
 
     Raises:
         PermissionError: If others could have changed the files.
+        CannotComeError: If another version of Python has saved them.
     """
     with open_own(os.path.join(folder, INDEX)) as file:
         index = json.load(io.TextIOWrapper(file, "utf-8"))
+    # Compiled code of another one ends this process.
+    if index["python"] != sys.implementation.cache_tag:
+        raise CannotComeError(
+            f"{index['python']} has saved them, and this kernel is {sys.implementation.cache_tag}"
+        )
     os.environ.update(index["environ"])
     with contextlib.suppress(OSError):
         os.chdir(index["folder"])
@@ -263,7 +219,8 @@ def open_own(path):
     Raises:
         PermissionError: If it is another one.
     """
-    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb")
+    # A pipe would wait for somebody who writes.
+    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
     found = os.fstat(file.fileno())
     is_own = found.st_uid == os.geteuid() and not found.st_mode & 0o077
     if not (is_own and stat.S_ISREG(found.st_mode)):

@@ -34,6 +34,8 @@ interface IChoices {
   readonly first_hours: string;
   /** What is left of the user's budget, a sentence. */
   readonly budget: string;
+  /** The user's setting: always, ask or never. */
+  readonly variables: string;
 }
 
 const NONE: IGpus = { words: 'no GPU', reason: '', gpus: 0, asked: '', is_waiting: false };
@@ -139,7 +141,7 @@ class GpuButton extends Widget {
     });
     if (button.accept && this.path) {
       const asked = button.actions.includes('back')
-        ? { gpus: 0, fresh: !value?.variables }
+        ? { gpus: 0, ...(choices ? comeAlong(value!) : {}) }
         : requested(value!);
       this.show_(await askPortal<IGpus>(this.settings, this.path, 'POST', asked));
     }
@@ -150,7 +152,10 @@ const GPUS = 'gpus of ';
 const VARIABLES: IField = { key: 'variables', label: 'Variables come along', kind: 'check' };
 
 function makeForm(choices: IChoices | null, state: IGpus, reason: string): Form {
-  const { gpus = {}, hours = [], first_hours: length = '', budget = '' } = choices ?? {};
+  if (choices === null) {
+    return new Form([], {}, reason);
+  }
+  const { gpus, hours, first_hours: length, budget } = choices;
   const types = Object.keys(gpus);
   const fields: IField[] = [
     {
@@ -171,14 +176,19 @@ function makeForm(choices: IChoices | null, state: IGpus, reason: string): Form 
   ];
   const most = (type: string) => String(Math.min(state.gpus || 1, gpus[type]));
   const numbers = Object.fromEntries(types.map(type => [GPUS + type, most(type)]));
-  const values = { type: '', hours: length, ...numbers, [VARIABLES.key]: true };
-  return new Form(choices ? fields : state.gpus ? [VARIABLES] : [], values, reason);
+  const isWanted = choices.variables !== 'never';
+  const values = { type: '', hours: length, ...numbers, [VARIABLES.key]: isWanted };
+  return new Form(fields, values, reason);
 }
 
 /** What a form asks for, as the server wants it. */
 function requested({ type, hours, variables, ...numbers }: Values): Values {
   const [n] = Object.values(numbers);
-  return { gpus: type ? `${type}:${n}` : n, hours, fresh: !variables };
+  return { gpus: type ? `${type}:${n}` : n, hours, ...comeAlong({ variables }) };
+}
+
+function comeAlong({ variables }: Values): Values {
+  return { variables: variables ? 'always' : 'never' };
 }
 
 /** The button beside the name of a notebook's kernel. */

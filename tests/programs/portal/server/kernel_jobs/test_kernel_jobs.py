@@ -6,6 +6,7 @@ import asyncio
 import errno
 import json
 import os
+import pickle
 import shutil
 import signal
 import subprocess
@@ -27,13 +28,13 @@ from dsportal.slurm.states import Phase
 from portal.server.base.idle import IdlePolicy
 from portal.server.base.kernel_listener import Death, KernelListener, Published
 from portal.server.base.private_dir import make_private_dir
-from portal.server.kernel_jobs import kernel_jobs, variables
+from portal.server.kernel_jobs import kernel_jobs, lend, variables
 from portal.server.kernel_jobs.cells import MESSAGE, Cells
 from portal.server.kernel_jobs.idle_gpus import IdleGpus
 from portal.server.kernel_jobs.job import Progress
 from portal.server.kernel_jobs.kernel_jobs import KernelJobs
 from portal.server.kernel_jobs.provisioner import FOLDER
-from portal.server.kernel_jobs.request import GpuRequest
+from portal.server.kernel_jobs.request import GpuRequest, Variables
 from portal.server.kernel_jobs.slurm import JobRequest, JobStatus, KernelSlurm
 from portal.settings.session_tables import read_settings
 from spawner.options.limits import Limits
@@ -122,7 +123,9 @@ class Session:
         async def place(job_id: int) -> str:
             return f"Place in the queue: about {job_id} jobs before it."
 
-        self.jobs = KernelJobs(server, settings, self.queue, Limits(), place)
+        self.preference = Variables.ALWAYS
+        read = lambda: self.preference  # noqa: E731
+        self.jobs = KernelJobs(server, settings, self.queue, Limits(), place, read)
         listener = KernelListener(log)
         self.deaths: list[Death] = []
         listener.on_death(self.deaths.append)
@@ -137,8 +140,8 @@ class Session:
 
         await eventually_async(look, timeout_s=40)
 
-    async def run(self, code: str) -> str:
-        """Run a cell and return what it shows."""
+    async def run(self, code: str, answer: str | None = None) -> str:
+        """Run a cell and return what it shows; give an answer to what it asks."""
         client = self.kernels.get_kernel(self.id).client()
         client.start_channels()
         shown: list[str] = []
@@ -148,9 +151,14 @@ class Session:
             shown.append(content.get("text") or content.get("data", {}).get("text/plain", ""))
             shown.append(" ".join(content.get("traceback", [])))
 
+        def reply(message: dict[str, Any]) -> None:
+            client.input(answer)
+
+        how = {"allow_stdin": answer is not None, "stdin_hook": reply}
         try:
             await client.wait_for_ready(timeout=60)
-            await asyncio.wait_for(client._async_execute_interactive(code, output_hook=take), 60)
+            running = client._async_execute_interactive(code, output_hook=take, **how)
+            await asyncio.wait_for(running, 60)
         finally:
             client.stop_channels()
         return "".join(shown)
@@ -252,7 +260,7 @@ def test_variables_come_along_to_a_job_and_back_and_the_cell_names_what_cannot(w
         assert await one.run(WHERE) == "77\n"
         assert not list((Path.home() / FOLDER).glob("variables-*"))
 
-        assert "stay behind" in await one.run("%gpu 1 --fresh")
+        assert "stay behind" in await one.run("%gpu 1 --variables never")
         await one.until(lambda: one.jobs.describe(one.id)["gpus"] == 1)
         assert "NameError" in await one.run("numbers")
 
@@ -328,7 +336,7 @@ def test_variables_that_are_too_large_stay_with_their_kernel(
         await one.run("text = 'a' * 3_000_000; small = 1")
         shown = await one.run("%gpu 1")
         assert "need more than 2.0 MB. Largest: text" in shown
-        assert "with --fresh" in shown
+        assert "with --variables never" in shown
         assert await one.run("print(small)") == "1\n"
         await asyncio.to_thread(one.queue.jobs[101].wait, 20)
         assert not list((Path.home() / FOLDER).iterdir())
@@ -336,6 +344,125 @@ def test_variables_that_are_too_large_stay_with_their_kernel(
     # 20 of these are the site's limit.
     monkeypatch.setattr(variables, "_GB", 100_000)
     within(moves)
+
+
+def test_the_setting_decides_whether_variables_come_along_unless_a_line_does(within: Any) -> None:
+    async def moves(one: Session) -> None:
+        one.preference = Variables.NEVER
+        await one.run("x = 1")
+        assert "stay behind" in await one.run("%gpu 1")
+        await one.until(lambda: one.jobs.describe(one.id)["gpus"] == 1)
+        await one.run("x = 2")
+        assert "1 variable comes along" in await one.run("%gpu 0 --variables always")
+        await one.until(lambda: one.jobs.describe(one.id)["gpus"] == 0)
+        assert await one.run("print(x)") == "2\n"
+
+        one.preference = Variables.ASK
+        assert "stay behind" in await one.run("%gpu 1", answer="n")
+        await one.until(lambda: one.jobs.describe(one.id)["gpus"] == 1)
+        await one.run("x = 3")
+        # Nobody can answer.
+        assert "1 variable comes along" in await one.run("%gpu 0")
+        await one.until(lambda: one.jobs.describe(one.id)["gpus"] == 0)
+        assert await one.run("print(x)") == "3\n"
+        assert "always, ask or never" in await one.run("%gpu 1 --variables some")
+
+    within(moves)
+
+
+def truncate(folder: Path) -> None:
+    """As a full disk or a lost node leaves a file."""
+    with (folder / "index.json").open("r+") as file:
+        file.truncate(20)
+
+
+def other_python(folder: Path) -> None:
+    """As after an update of the user's environment."""
+    index = folder / "index.json"
+    index.write_text(json.dumps({**json.loads(index.read_text()), "python": "cpython-36"}))
+
+
+def kill(folder: Path) -> None:
+    """As out of memory."""
+    (folder / "variables.pickle").write_bytes(KILLER)
+    index = folder / "index.json"
+    entries = [["x", 0, 0]]
+    index.write_text(json.dumps({**json.loads(index.read_text()), "entries": entries}))
+
+
+class Killer:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os._exit, (9,)
+
+
+KILLER = pickle.dumps(Killer())
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [(truncate, "JSON"), (other_python, "cpython-36 has saved them"), (kill, "has ended")],
+)
+def test_a_kernel_that_comes_home_without_its_variables_works_and_all_tabs_say_why(
+    within: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    spoil: Callable[[Path], None],
+    why: str,
+) -> None:
+    restore_here = variables.Saved.restore_here
+
+    async def spoilt(self: variables.Saved, kernel: Any) -> str:
+        spoil(self.folder)
+        return await restore_here(self, kernel)
+
+    async def moves(one: Session) -> None:
+        await one.run("%gpu 1")
+        await one.until(lambda: one.jobs.describe(one.id)["gpus"] == 1)
+        await one.run("x = 1")
+        await one.run("%gpu 0")
+        await one.until(lambda: bool(one.jobs.notices()))
+
+        assert one.jobs.describe(one.id)["gpus"] == 0
+        (notice,) = one.jobs.notices()
+        assert "Its variables are lost." in notice
+        assert why in notice
+        await eventually_async(lambda: _shows(one, WHERE, "77\n"), timeout_s=40)
+        assert "NameError" in await one.run("x")
+        await asyncio.to_thread(one.queue.jobs[101].wait, 20)
+        assert not list((Path.home() / FOLDER).iterdir())
+        await one.run("%gpu 1")
+        await one.until(lambda: one.jobs.describe(one.id)["gpus"] == 1)
+
+    monkeypatch.setattr(variables.Saved, "restore_here", spoilt)
+    within(moves)
+
+
+@pytest.mark.parametrize("is_back", [False, True], ids=["there", "back"])
+def test_a_block_whose_variables_are_spoilt_ends_with_words_and_holds_nothing(
+    within: Any, monkeypatch: pytest.MonkeyPatch, is_back: bool
+) -> None:
+    n_made = 0
+    make = variables.make_folder
+
+    def make_full(kind: str) -> Path:
+        """Stand for a disk that is full when the index is written."""
+        nonlocal n_made
+        folder = make(kind)
+        n_made += 1
+        if (n_made > 1) is is_back:
+            (folder / "index.json").mkdir()
+        return folder
+
+    async def runs(one: Session) -> None:
+        await one.run("x = 1")
+        shown = await one.run("%%gpu 1\nx = 2")
+        assert "The variables cannot be saved: FileExistsError" in shown
+        assert await one.run("print(x)") == "1\n"
+        await asyncio.to_thread(one.queue.jobs[101].wait, 20)
+        assert one.jobs.describe(one.id)["gpus"] == 0
+
+    monkeypatch.setattr(variables, "make_folder", make_full)
+    monkeypatch.setattr(lend, "make_folder", make_full)
+    within(runs)
 
 
 def test_a_kernel_in_a_job_is_interrupted_and_restarted_in_the_same_job(within: Any) -> None:
@@ -361,7 +488,7 @@ def test_a_kernel_in_a_job_is_interrupted_and_restarted_in_the_same_job(within: 
         )
         await one.until(lambda: bool(one.deaths))
         assert [(death.status, death.is_restarted) for death in one.deaths] == [(-11, True)]
-        await eventually_async(lambda: _answers(one), timeout_s=40)
+        await eventually_async(lambda: _shows(one, WHERE, "101\n"), timeout_s=40)
         assert len(one.queue.requests) == 1
 
     within(moves)
@@ -394,8 +521,8 @@ def test_idle_gpus_go_back_and_the_kernel_goes_on_in_the_session(
     within(idles)
 
 
-async def _answers(one: Session) -> bool:
-    return await asyncio.wait_for(one.run(WHERE), 10) == "101\n"
+async def _shows(one: Session, code: str, text: str) -> bool:
+    return await asyncio.wait_for(one.run(code), 10) == text
 
 
 def test_a_kernel_whose_job_has_ended_goes_on_in_the_session_and_says_why(within: Any) -> None:

@@ -1,0 +1,120 @@
+"""Starts the jobs of kernels: their shape, folder and environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from portal.server.base.budget import job_name_of
+from portal.server.base.open_notebooks import notebook_of
+from portal.server.kernel_jobs.ability import why_not
+from portal.server.kernel_jobs.choices import list_choices
+from portal.server.kernel_jobs.errors import KernelJobError
+from portal.server.kernel_jobs.provisioner import SlurmProvisioner, make_folder
+from portal.server.kernel_jobs.request import GpuRequest, check_request
+from portal.server.kernel_jobs.slurm import JobRequest, KernelSlurm
+from portal.settings.kernel_jobs import KernelJobSettings
+from portal.settings.session_tables import SessionTables
+from spawner.options.limits import Limits
+
+
+class JobStarts:
+    """Knows the site, the user and the session that these jobs are for.
+
+    Args:
+        server: Jupyter's notebook server.
+        slurm: Slurm's commands for the user.
+        limits: The user's.
+        place: Returns the place in the queue of a job, in words.
+    """
+
+    def __init__(
+        self,
+        server: Any,
+        settings: SessionTables,
+        slurm: KernelSlurm,
+        limits: Limits,
+        place: Callable[[int], Awaitable[str]],
+    ) -> None:
+        self._kernels = server.kernel_manager
+        self._sessions = server.session_manager
+        self._per_gpu = settings.resources.per_gpu
+        self._slurm = slurm
+        self._limits = limits
+        self._place = place
+        self._partition = settings.kernel_jobs.partition or job_name_of(
+            os.environ, "SLURM_JOB_PARTITION"
+        )
+
+    async def choices(self, settings: KernelJobSettings) -> dict[str, Any]:
+        """Return what the dialog offers; see `list_choices`."""
+        catalog = await self._slurm.read_catalog()
+        charged = await self._slurm.read_charged(self._partition)
+        return list_choices(
+            catalog, self._limits, self._per_gpu, self._partition, settings, charged
+        )
+
+    def new_job(self, kernel: Any) -> SlurmProvisioner:
+        """Return one that has not started.
+
+        Args:
+            kernel: Jupyter's manager of the kernel that wants it.
+
+        Raises:
+            KernelJobError: If such a kernel cannot run in a job.
+        """
+        if reason := why_not(kernel.kernel_spec):
+            raise KernelJobError(reason)
+        job = SlurmProvisioner(
+            kernel_id=kernel.kernel_id, kernel_spec=kernel.kernel_spec, parent=kernel
+        )
+        job.slurm, job.place, job.folder = self._slurm, self._place, make_folder()
+        return job
+
+    async def start(
+        self,
+        job: SlurmProvisioner,
+        request: GpuRequest,
+        n_held: int,
+        tell: Callable[[str], None],
+    ) -> None:
+        """Start one, and wait until its kernel answers.
+
+        Args:
+            n_held: GPUs of the session and of its other kernels.
+            tell: Takes why the job waits, whenever that changes.
+
+        Raises:
+            PortalError: If the user may not have the GPUs, or the kernel does not start.
+        """
+        partition = self._partition
+        catalog = await self._slurm.read_catalog()
+        shape = check_request(
+            request,
+            catalog,
+            self._limits,
+            self._per_gpu,
+            partition,
+            charged=await self._slurm.read_charged(partition),
+            n_held=n_held,
+        )
+        notebook = await notebook_of(self._sessions, job.kernel_id)
+
+        def asked(folder: Path, command: tuple[str, ...]) -> JobRequest:
+            return JobRequest(
+                session_job_id=os.environ.get("SLURM_JOB_ID", ""),
+                resources=shape.resources(request.n_gpus),
+                gpu_type=request.gpu_type,
+                walltime_s=request.walltime_s,
+                folder=folder,
+                command=command,
+                partition=partition,
+                account=job_name_of(os.environ, "SLURM_JOB_ACCOUNT"),
+                qos=job_name_of(os.environ, "SLURM_JOB_QOS"),
+            )
+
+        folder = self._kernels.cwd_for_path(str(PurePosixPath(notebook).parent))
+        environ = {"JPY_SESSION_NAME": notebook} if notebook else {}
+        await job.start_job(asked, environ, folder, tell)
