@@ -112,7 +112,7 @@ async def _send(
 async def run_over(socket: WebSocketClientConnection, code: str) -> str:
     """Run one cell in the kernel at the other end and return what it showed."""
     shown = ""
-    async for answer in _published(socket, code):
+    async for answer in published(socket, code):
         if answer["msg_type"] == "error":
             shown += answer["content"]["evalue"]
         if answer["msg_type"] == "stream":
@@ -126,13 +126,13 @@ async def published_by(server: Server, kernel_name: str, code: str) -> list[dict
     """Start a kernel, run one cell in it and return all that a page was sent about it."""
     kernel = ask(server, "POST", "api/kernels", json={"name": kernel_name})["id"]
     socket = await connect(server, kernel)
-    sent = [message async for message in _published(socket, code)]
+    sent = [message async for message in published(socket, code)]
     await close_websocket(socket)
     ask(server, "DELETE", f"api/kernels/{kernel}")
     return sent
 
 
-async def _published(socket: WebSocketClientConnection, code: str) -> AsyncIterator[dict[str, Any]]:
+async def published(socket: WebSocketClientConnection, code: str) -> AsyncIterator[dict[str, Any]]:
     sent = await _send(socket, code)
     while (text := await socket.read_message()) is not None:
         answer = json.loads(text)

@@ -11,12 +11,15 @@ from typing import Any
 
 import pytest
 
+from tests.support.kernels import Server, ask, connect, published
+from tests.support.websockets import close_websocket
 from tests.templates import tested
 from tests.templates.conftest import ENVIRONMENTS, SlurmSession
 
 TEMPLATES = Path("/opt/data-scientist-portal/templates")
 OUTPUT_DIR = Path(__file__).resolve().parents[1] / "output" / "templates"
 HANGS_AFTER_S = 900
+OUTPUTS = {"stream", "display_data", "execute_result", "error"}
 # Sentences of the notebooks, and the figure that each contains.
 _NUMBER = r"(-?\d+(?:\.\d+)?)"
 FIGURES = {
@@ -97,7 +100,41 @@ def execute(session: SlurmSession, name: str, environments: Path = ENVIRONMENTS)
     if not path.exists():
         pytest.fail(f"{name} did not run to its end within {HANGS_AFTER_S} s:\n{printed}")
     notebook = json.loads(path.read_text())
-    found = Executed(cells=notebook["cells"], folder=path.parent)
+    return _keep(name, notebook, path.parent, environments, load_before)
+
+
+async def execute_in(session: Server, name: str) -> Executed:
+    """Run a template in the kernel that a running session has for it, and keep it as above."""
+    load_before = os.getloadavg()[0]
+    path = f"templates/{name}"
+    notebook = json.loads((TEMPLATES / name).read_text())
+    kernel = {"name": notebook["metadata"]["kernelspec"]["name"]}
+    wanted = {"path": path, "name": path, "type": "notebook", "kernel": kernel}
+    opened = ask(session, "POST", "api/sessions", json=wanted)
+    socket = await connect(session, opened["kernel"]["id"])
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            messages = [one async for one in published(socket, "".join(cell["source"]))]
+            cell["outputs"] = [
+                {"output_type": one["msg_type"], **one["content"]}
+                for one in messages
+                if one["msg_type"] in OUTPUTS
+            ]
+            dates = (messages[0]["header"]["date"], messages[-1]["header"]["date"])
+            cell["metadata"]["execution"] = dict(zip(("began", "ended"), dates, strict=True))
+    await close_websocket(socket)
+    ask(session, "DELETE", f"api/sessions/{opened['id']}")
+    return _keep(name, notebook, Path(path).parent, ENVIRONMENTS, load_before)
+
+
+def _keep(
+    name: str,
+    notebook: dict[str, Any],
+    folder: Path,
+    environments: Path,
+    load_before: float,
+) -> Executed:
+    found = Executed(cells=notebook["cells"], folder=folder)
     tested.note(
         name,
         notebook,
@@ -108,7 +145,7 @@ def execute(session: SlurmSession, name: str, environments: Path = ENVIRONMENTS)
     )
     target = OUTPUT_DIR / name
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(path.read_bytes())
+    target.write_text(json.dumps(notebook, indent=1))
     for number, picture in enumerate(found.pictures, start=1):
         target.with_name(f"{target.stem}-{number}.png").write_bytes(picture)
     if found.gallery_picture is not None:
