@@ -39,7 +39,7 @@ VARIABLE = "PORTAL_KERNEL_JOB"
 _START_TIMEOUT_S = 120.0
 _READY_TIMEOUT_S = 60
 _LOOK_S = 0.1
-_ASK_S = 1.0
+_ASK_S = 0.3
 _ASK_S_AT_LAST = 10.0
 
 
@@ -231,7 +231,7 @@ class SlurmProvisioner(KernelProvisionerBase):
             tell(words or "Slurm is not responding. Waiting for its answer.")
             await asyncio.sleep(pause_s)
             # Most start at once, and one that does not may wait for hours.
-            pause_s = min(_ASK_S_AT_LAST, 1.2 * pause_s)
+            pause_s = min(_ASK_S_AT_LAST, 1.3 * pause_s)
 
     async def _connection(self) -> tuple[int, dict[str, Any]]:
         """Return the number of the next start of the kernel, and how it is reached."""
