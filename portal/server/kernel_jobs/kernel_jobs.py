@@ -70,10 +70,8 @@ class KernelJobs:
 
     def describe(self, kernel_id: str) -> dict[str, Any]:
         """Return what a page shows of a kernel: `words`, `reason`, `gpus`, `is_waiting`."""
-        known = self._known.get(kernel_id)
-        n_gpus = self._n_gpus
-        of_session = f"{count(n_gpus, self._gpu)} of the session" if n_gpus else "no GPU"
-        return describe(known, of_session, self._gpu)
+        own = f"{count(self._n_gpus, self._gpu)} of the session" if self._n_gpus else "no GPU"
+        return describe(self._known.get(kernel_id), own, self._gpu)
 
     async def choices(self, settings: KernelJobSettings) -> dict[str, Any]:
         """Return what the dialog offers, see `list_choices`, and the user's `variables`."""
@@ -82,12 +80,8 @@ class KernelJobs:
 
     def held(self) -> dict[str, Held]:
         """Return the GPUs of each kernel that has a job, by the kernel's id."""
-        found = {kernel_id: one.gpus() for kernel_id, one in self._known.items()}
-        return {
-            kernel_id: held
-            for kernel_id, held in found.items()
-            if held and kernel_id in self.kernels
-        }
+        known = [(key, one) for key, one in self._known.items() if key in self.kernels]
+        return {key: held for key, one in known if (held := one.gpus()) is not None}
 
     def is_busy(self, kernel_id: str) -> bool:
         """Return whether a kernel runs a cell, or waits for other GPUs."""
