@@ -35,8 +35,8 @@ WORDS = {
 NOTES = (
     f"The notebook has two cells, `{'` and `'.join(LINES)}`. Both ways wait for slurmctld's next "
     "look at the queue, take turns, and start PyTorch anew.",
-    f"A point waits {POINT_S:g} s. Both ways ask for the same GPUs, cores and memory, from the same "
-    "session.",
+    f"A point waits {POINT_S:g} s. Both ways ask for the same GPUs, cores and memory, from the "
+    "same session.",
     "The past jobs are copies of a real one in the database of slurmdbd. `squeue`, `sacct` and "
     "the session are real.",
 )

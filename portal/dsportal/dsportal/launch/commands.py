@@ -99,7 +99,8 @@ def submit(request: JobRequest, command: Sequence[str]) -> int:
         # Slurm's own message does not say how many GPUs a node has.
         most = most_gpus_per_node(request.partition)
         too_many = explain_too_many(request.shape, most, limits.most_nodes)
-        raise StepError(too_many or explain_rejection(done.stderr), is_refused=True)
+        n_tasks = len(tasks_of(f"0_[{request.array}]"))
+        raise StepError(too_many or explain_rejection(done.stderr, n_tasks), is_refused=True)
     _refuse_for_ever(request, int(job_id[1]))
     return int(job_id[1])
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from dsportal import diagnosis
 from dsportal.amounts import format_duration
-from dsportal.diagnosis.limit_reasons import explain_limit, parse_limit
+from dsportal.diagnosis.limit_reasons import explain_limit, find_limit, parse_limit
 from dsportal.diagnosis.messages import RUN, Situation
 from dsportal.diagnosis.pending import normalize_reason
 from dsportal.launch.layout import Layout
@@ -73,10 +73,15 @@ def explain_going_on(job_id: int) -> str:
     )
 
 
-def explain_rejection(stderr: str) -> str:
+def explain_rejection(stderr: str, n_tasks: int = 1) -> str:
     """Return why sbatch refused a run, and the next step; unknown text is quoted.
 
     Args:
         stderr: What sbatch printed on standard error.
+        n_tasks: Tasks of the array, each of which counts as a job.
     """
-    return str(diagnosis.explain_rejection(stderr, _RUN))
+    why = str(diagnosis.explain_rejection(stderr, _RUN))
+    limit = find_limit(stderr)
+    if n_tasks > 1 and limit is not None and limit.resource in {"job", "submitjob"}:
+        return f"{why} Each of the {n_tasks} points counts as a job: fewer may fit."
+    return why

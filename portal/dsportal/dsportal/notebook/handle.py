@@ -14,7 +14,7 @@ from dsportal.notebook.failure import explain_failure
 from dsportal.notebook.log_tail import LogTail
 from dsportal.notebook.progress_bar import draw_end, draw_pace
 from dsportal.task.folder import RunFolder
-from dsportal.task.interrupts import without_interrupts
+from dsportal.task.interrupts import is_kernel_ending, without_interrupts
 from dsportal.task.throughput import Throughput
 
 POLL_S = 0.15
@@ -100,7 +100,8 @@ class Run:
     def wait(self, show: Literal["first", "all", "none"] = "first") -> Any:
         """Show what the run prints until it ends, and return its result.
 
-        The interrupt button ends the run; close the notebook to let it continue.
+        The interrupt button ends the run. A run with a job of its own continues when the notebook
+        is closed, or when its kernel or its session ends.
 
         Args:
             show: "first" shows rank 0, "all" every rank with its number, "none" nothing.
@@ -115,7 +116,7 @@ class Run:
         try:
             self._follow(show)
         except BaseException as error:
-            if self.job_id is not None:
+            if self.job_id is not None and not is_kernel_ending():
                 self.stop()
             hide_frames(error)
             raise

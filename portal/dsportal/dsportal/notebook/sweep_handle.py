@@ -18,7 +18,7 @@ from dsportal.notebook.runs import show
 from dsportal.notebook.sweep_table import Goal, Point, SweepTable
 from dsportal.notebook.tensorboard import tensorboard
 from dsportal.slurm.states import JobState, Phase, parse_state
-from dsportal.task.interrupts import without_interrupts
+from dsportal.task.interrupts import is_kernel_ending, without_interrupts
 from dsportal.task.plan import End
 from dsportal.task.sweep_folder import SweepFolder, all_sweeps, sweeps_folder
 
@@ -135,7 +135,8 @@ class Sweep:
     def wait(self) -> Any:
         """Show how far the points are until all have ended.
 
-        The interrupt button ends them all; close the notebook to let them continue.
+        The interrupt button ends them all. They continue when the notebook is closed, or when its
+        kernel or its session ends.
 
         Returns:
             As for `results`.
@@ -157,7 +158,10 @@ class Sweep:
                     return self.results()
                 time.sleep(ASK_EVERY_S)
         except BaseException as error:
-            self.stop()
+            if is_kernel_ending():
+                show("The sweep goes on without this kernel.\n")
+            else:
+                self.stop()
             hide_frames(error)
             raise
 

@@ -63,6 +63,14 @@ def test_the_cell_says_why_slurm_refused_a_run(stderr, sentence):
     assert "session" not in text.replace("portal sessions", "").replace("your sessions", "")
 
 
+def test_an_array_that_is_over_a_number_of_jobs_is_told_that_its_points_count():
+    said = "sbatch: error: AssocMaxSubmitJobLimit"
+
+    assert "Each of the 10 points counts as a job: fewer may fit." in explain_rejection(said, 10)
+    assert "points" not in explain_rejection(said)
+    assert "points" not in explain_rejection("sbatch: error: QOSMaxGRESPerUser", 10)
+
+
 @pytest.mark.parametrize(
     "reason",
     [
