@@ -14,6 +14,8 @@ from portal.hub.mail.events import Event
 from portal.hub.mail.message import Letterhead, News, write
 from portal.hub.mail.outbox import Outbox
 from portal.hub.settings.mail import MailSettings
+from portal.site.checks.finding import Grade
+from portal.site.checks.mail_server import check_mail_server
 from tests.hub.private_hub import LDAP_LOGIN, Browser, PrivateHub, running_hub_with
 from tests.hub.private_slapd import BASE, Authority, free_port, running_slapd
 from tests.hub.private_smtpd import DOMAIN, Smtpd, running_smtpd
@@ -52,9 +54,12 @@ def hub(
             yield hub
 
 
+def settings_of(port: int) -> MailSettings:
+    return MailSettings(server=f"127.0.0.1:{port}", sender=SENDER, domain=DOMAIN)
+
+
 def outbox(port: int) -> Outbox:
-    settings = MailSettings(server=f"127.0.0.1:{port}", sender=SENDER, domain=DOMAIN)
-    return Outbox(settings, password="", log=logging.getLogger("mail"))
+    return Outbox(settings_of(port), password="", log=logging.getLogger("mail"))
 
 
 def note(user: str) -> EmailMessage:
@@ -125,3 +130,18 @@ async def test_a_server_that_no_authority_of_the_system_knows_gets_nothing(
 
     assert len(waiting) == 1
     assert "CERTIFICATE_VERIFY_FAILED" in caplog.text
+    (found,) = await check_mail_server(settings_of(smtpd.port))
+    assert "has a certificate that is not trusted" in found.sentence
+
+
+async def test_the_check_of_the_site_says_whether_the_server_answers(
+    smtpd: Smtpd, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.certificate))
+
+    (up,) = await check_mail_server(settings_of(smtpd.port))
+    (down,) = await check_mail_server(settings_of(free_port()))
+
+    assert up.grade is Grade.OK
+    assert down.grade is Grade.WARNING
+    assert "Connection refused" in down.sentence

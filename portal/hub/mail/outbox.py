@@ -68,7 +68,7 @@ class Outbox:
 
     def _send_all(self) -> None:
         try:
-            with self._connect() as server:
+            with connect(self._settings, password=self._password) as server:
                 while self._waiting:
                     self._send_one(server, self._waiting[0].message)
                     self._waiting.popleft()
@@ -87,24 +87,33 @@ class Outbox:
                 raise
             self._log.error("The mail server refuses mail to %s: %s", message["To"], error)
 
-    def _connect(self) -> smtplib.SMTP:
-        settings = self._settings
-        context = ssl.create_default_context()
-        if settings.tls is MailTls.SMTPS:
-            server: smtplib.SMTP = smtplib.SMTP_SSL(
-                settings.host, settings.port, timeout=_TIMEOUT_S, context=context
-            )
-        else:
-            server = smtplib.SMTP(settings.host, settings.port, timeout=_TIMEOUT_S)
-        try:
-            if settings.tls is MailTls.STARTTLS:
-                server.starttls(context=context)
-            if settings.user:
-                server.login(settings.user, self._password)
-        except BaseException:
-            server.close()
-            raise
-        return server
+
+def connect(settings: MailSettings, *, password: str = "") -> smtplib.SMTP:
+    """Return a connection to the mail server, encrypted and logged in as the settings say.
+
+    Args:
+        password: Empty to connect without the login.
+
+    Raises:
+        OSError: If the server does not answer, or its certificate is not trusted.
+        SMTPException: If it refuses the hub.
+    """
+    context = ssl.create_default_context()
+    if settings.tls is MailTls.SMTPS:
+        server: smtplib.SMTP = smtplib.SMTP_SSL(
+            settings.host, settings.port, timeout=_TIMEOUT_S, context=context
+        )
+    else:
+        server = smtplib.SMTP(settings.host, settings.port, timeout=_TIMEOUT_S)
+    try:
+        if settings.tls is MailTls.STARTTLS:
+            server.starttls(context=context)
+        if settings.user and password:
+            server.login(settings.user, password)
+    except BaseException:
+        server.close()
+        raise
+    return server
 
 
 def _is_temporary(error: smtplib.SMTPRecipientsRefused | smtplib.SMTPDataError) -> bool:

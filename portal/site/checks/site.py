@@ -13,6 +13,7 @@ from pathlib import Path
 from dsportal.amounts import count
 from portal.hub.config_check import site_problems
 from portal.hub.settings.loader import Settings, load_settings
+from portal.hub.settings.mail import MailSettings
 from portal.site.account import become_hub_account
 from portal.site.checks.certificates import check_front_end
 from portal.site.checks.directory import check_directory, check_user
@@ -21,6 +22,7 @@ from portal.site.checks.gpu_findings import LOOK_S, check_gpus
 from portal.site.checks.hardening_checks import check_hardening
 from portal.site.checks.host import check_database, check_proxy, check_versions
 from portal.site.checks.login_service import check_login_service, read_secret_names
+from portal.site.checks.mail_server import check_mail_server
 from portal.site.checks.node_findings import check_partition
 from portal.site.checks.runner import in_thread, run_checks
 from portal.site.checks.slurm import (
@@ -138,6 +140,7 @@ def list_checks(
         Check(name="storage", run=partial(check_storage, slurm, settings, user), timeout_s=40),
         Check(name="database", run=partial(check_database, settings.hub)),
         Check(name="proxy", run=partial(check_proxy, settings)),
+        *([_mail_check(settings.mail)] if settings.mail.server else []),
         Check(name="tls", run=partial(check_front_end, settings.hub)),
         Check(name="hardening", run=partial(check_hardening, settings)),
         Check(name="versions", run=check_versions),
@@ -150,6 +153,10 @@ def _login_check(settings: Settings, secret_names: frozenset[str] | None) -> Che
     if settings.login.is_ldap:
         return Check(name="ldap", run=partial(check_directory, settings.login))
     return Check(name="login", run=partial(check_login_service, settings, secret_names))
+
+
+def _mail_check(mail: MailSettings) -> Check:
+    return Check(name="mail", run=partial(check_mail_server, mail))
 
 
 async def check_settings(settings: Settings, path: Path) -> list[Finding]:
