@@ -23,7 +23,7 @@ from portal.hub.form.form import make_options_form
 from portal.hub.log.json_formatter import JSON_LOGGING
 from portal.hub.log.secret_filter import SECRET_LOGGING
 from portal.hub.mail.events import CHOICES
-from portal.hub.mail.watch import make_mail_watch
+from portal.hub.mail.watch import letterhead, watched_by
 from portal.hub.messages.announcements import Announcement, AnnouncementBoard, Level
 from portal.hub.messages.drain import shared_drain
 from portal.hub.messages.stop_notices import shared_notices
@@ -260,7 +260,9 @@ def _apply_spawner(c: Any, settings: Settings) -> None:
     spawner.pages = settings.pages
     if settings.mail.server:
         spawner.mail_times = list(CHOICES)
-        before_sessions(make_mail_watch(settings).begin)
+        before_sessions(
+            watched_by(settings.mail, letterhead(settings), hub.state_dir / "mail.json")
+        )
     spawner.options_form = make_options_form(
         simulated_gpus=settings.site.simulated_gpus, wait_s=settings.forecast.wait_s
     )

@@ -82,6 +82,7 @@ class Outbox:
     def _send_one(self, server: smtplib.SMTP, message: EmailMessage) -> None:
         try:
             server.send_message(message)
+            self._log.info("Mail to %s: %s", message["To"], message["Subject"])
         except (smtplib.SMTPRecipientsRefused, smtplib.SMTPDataError) as error:
             if _is_temporary(error):
                 raise

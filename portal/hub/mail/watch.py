@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,29 +32,29 @@ class MailWatch:
     """
 
     def __init__(
-        self,
-        settings: MailSettings,
-        head: Letterhead,
-        *,
-        path: Path | None,
-        log: logging.Logger | None = None,
+        self, settings: MailSettings, head: Letterhead, *, path: Path | None, log: logging.Logger
     ) -> None:
-        self._log = log or logging.getLogger(__name__)
+        self._log = log
         self._settings = settings
         self._head = head
-        self.outbox = Outbox(settings, password=os.environ.get(PASSWORD, ""), log=self._log)
-        self._file = JsonFile(path, log=self._log)
+        self.outbox = Outbox(settings, password=os.environ.get(PASSWORD, ""), log=log)
+        self._file = JsonFile(path, log=log)
         self._saved = self._file.read()
         self._looks = {
             key: look
             for key, saved in self._saved.items()
             if (look := Look.from_state(saved)) is not None
         }
-        self._task: asyncio.Task[None] | None = None
 
-    async def begin(self, hub: Any) -> None:
-        """Watch the sessions of `hub`, a `JupyterHub`, from now on, in a task of its own."""
-        self._task = asyncio.create_task(self._watch(hub))
+    async def watch(self, hub: Any) -> None:
+        """Look at the sessions of `hub`, a `JupyterHub`, until it ends."""
+        while True:
+            await asyncio.sleep(_EVERY_S)
+            try:
+                await self.look(_spawners(hub), at=time.time())
+            except Exception:
+                # Mail is the least of what a hub does, and the next look may succeed.
+                self._log.exception("Sessions could not be looked at for mail.")
 
     async def look(self, spawners: Iterable[SessionMixin], *, at: float) -> None:
         """Look at all sessions once, and send what is to be sent.
@@ -86,26 +87,35 @@ class MailWatch:
         except ValueError as error:
             self._log.warning("%s has no mail address: %s", news.user, error)
 
-    async def _watch(self, hub: Any) -> None:
-        while True:
-            await asyncio.sleep(_EVERY_S)
-            try:
-                await self.look(_spawners(hub), at=time.time())
-            except Exception:
-                # Mail is the least of what a hub does, and the next look may succeed.
-                self._log.exception("Sessions could not be looked at for mail.")
+
+# Settings may be applied twice, and each mail is sent once.
+@functools.cache
+def watched_by(
+    mail: MailSettings, head: Letterhead, path: Path
+) -> Callable[[Any], Awaitable[None]]:
+    """Return a function that has the sessions of a `JupyterHub` watched from now on.
+
+    Args:
+        path: As in `MailWatch`.
+    """
+
+    async def begin(hub: Any) -> None:
+        watch = MailWatch(mail, head, path=path, log=hub.log)
+        # The loop itself keeps no task alive.
+        hub.mail_watch = asyncio.create_task(watch.watch(hub))
+
+    return begin
 
 
-def make_mail_watch(settings: Settings) -> MailWatch:
-    """Return the watch of a site that has a mail server."""
+def letterhead(settings: Settings) -> Letterhead:
+    """Return what all mail of a site has in common."""
     url = settings.hub.public_url.rstrip("/")
-    head = Letterhead(
+    return Letterhead(
         portal=settings.site.name,
         url=f"{url}{settings.hub.hub_prefix}home" if url else "",
         sender=settings.mail.sender,
         domain=settings.mail.domain,
     )
-    return MailWatch(settings.mail, head, path=settings.hub.state_dir / "mail.json")
 
 
 def _spawners(hub: Any) -> Iterator[SessionMixin]:
