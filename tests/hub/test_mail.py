@@ -66,7 +66,7 @@ def note(user: str) -> EmailMessage:
     return write(News(user=user, event=Event.STARTED), HEAD)
 
 
-def test_the_form_offers_mail_and_its_user_reads_that_the_session_ends_soon(
+def test_the_form_offers_mail_and_its_user_reads_of_the_end_before_and_after_it(
     hub: PrivateHub, smtpd: Smtpd
 ) -> None:
     ada = Browser(hub)
@@ -79,6 +79,13 @@ def test_the_form_offers_mail_and_its_user_reads_that_the_session_ends_soon(
     assert mail["Subject"] == "Your session ends soon (Data Scientist Portal)"
     assert mail["From"] == f"Data Scientist Portal <{SENDER}>"
     assert "ends in 8 hours" in mail.get_content()
+
+    hub.set_cluster(ending="The node node01 was lost.")
+    ada.stop("ada").raise_for_status()
+
+    eventually(lambda: len(smtpd.mail_to("ada")) == 2, TWO_LOOKS_S)
+    assert smtpd.mail_to("ada")[1]["Subject"].startswith("Your session has ended")
+    assert "The node node01 was lost." in smtpd.mail_to("ada")[1].get_content()
 
 
 def test_who_chose_none_gets_none_and_a_failed_start_says_why(

@@ -51,7 +51,7 @@ class MailWatch:
         while True:
             await asyncio.sleep(_EVERY_S)
             try:
-                await self.look(_spawners(hub), at=time.time())
+                await self.look(_spawners(hub, self._looks), at=time.time())
             except Exception:
                 # Mail is the least of what a hub does, and the next look may succeed.
                 self._log.exception("Sessions could not be looked at for mail.")
@@ -64,7 +64,7 @@ class MailWatch:
         """
         looks = {}
         for spawner in spawners:
-            key = f"{spawner.user.name}/{spawner.name}"
+            key = _key(spawner)
             before, now = self._looks.get(key), _look_at(spawner)
             # Most sessions ask for no mail.
             if not now.wants and before is None:
@@ -118,10 +118,24 @@ def letterhead(settings: Settings) -> Letterhead:
     )
 
 
-def _spawners(hub: Any) -> Iterator[SessionMixin]:
-    # A list: users come and go while mail is sent.
+def _spawners(hub: Any, known: Iterable[str]) -> Iterator[SessionMixin]:
+    known = set(known)
+    # Lists: users come and go while mail is sent.
     for user in list(hub.users.values()):
-        yield from list(user.spawners.values())
+        for spawner in list(user.spawners.values()):
+            known.discard(_key(spawner))
+            yield spawner
+    # JupyterHub drops the spawner of a session that has ended; the next one knows why it did.
+    for key in known:
+        name, _, server_name = key.rpartition("/")
+        user = hub.users.get(name)
+        # For a session that its user has deleted it would make a new one.
+        if user is not None and server_name in user.orm_user.orm_spawners:
+            yield user.spawners[server_name]
+
+
+def _key(spawner: SessionMixin) -> str:
+    return f"{spawner.user.name}/{spawner.name}"
 
 
 def _look_at(spawner: SessionMixin) -> Look:
