@@ -1,11 +1,12 @@
-"""Size and use of a folder, as stat(1) and a site's quota program print them."""
+"""Size and use of a folder, by its file system and by the site's own quota program."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-_STATFS = re.compile(r"\s*([0-9]+) ([0-9]+) ([0-9]+) ([0-9]+)\s*")
+# After which a folder counts as one that does not answer.
+TIMEOUT_S = 2.0
 _QUOTA = re.compile(r"\s*([0-9]+)\s+([0-9]+)\s*")
 
 
@@ -34,38 +35,31 @@ class Space:
         return 100.0 * self.used_bytes / self.total_bytes if self.total_bytes else 0.0
 
 
-def choose_space(said: Mapping[str, Any]) -> Space | None:
+def space_checks(folders: Iterable[str]) -> dict[str, Any]:
+    """Return what `spawner.programs.storage_checks` is asked about the space of folders."""
+    kinds = (f"{kind}:{folder}" for folder in folders for kind in ("space", "quota"))
+    return {"timeout_s": TIMEOUT_S, **{name: {"path": name.partition(":")[2]} for name in kinds}}
+
+
+def fault_of(found: Mapping[str, Any], folder: str) -> str:
+    """Return the fault of a folder in `found`, such as "missing"; empty if its space is known."""
+    return str(found.get(f"space:{folder}", {}).get("fault", "no-answer"))
+
+
+def choose_space(found: Mapping[str, Any], folder: str) -> Space | None:
     """Return the space of a folder: its quota, or else that of its file system.
 
-    Args:
-        said: What the launcher's program said of it: "quota" and "statfs".
+    `found` is what `spawner.programs.storage_checks` answered.
 
     Returns:
         None if neither is known.
     """
-    return parse_quota(str(said.get("quota", ""))) or parse_statfs(str(said.get("statfs", "")))
-
-
-def parse_statfs(text: str) -> Space | None:
-    """Return the space of a file system, without what only root may fill.
-
-    Args:
-        text: Block size in bytes, total blocks, free blocks and blocks free to users, as
-            `stat --file-system --format="%S %b %f %a"` prints them.
-
-    Returns:
-        None for any other text.
-
-    Source:
-        stat(1), coreutils 8.32 to 9.7. The same rule as df(1).
-    """
-    match = _STATFS.fullmatch(text)
-    if match is None:
-        return None
-    block, total, free, available = map(int, match.groups())
-    used = max(0, total - free)
-    # As df does: blocks kept for root count neither as used nor as free.
-    return Space(total_bytes=(used + available) * block, used_bytes=used * block)
+    asked = found.get(f"quota:{folder}", {})
+    quota = None if asked.get("fault", "") else parse_quota(str(asked.get("said", "")))
+    if quota is not None or fault_of(found, folder):
+        return quota
+    said = found[f"space:{folder}"]
+    return Space(total_bytes=int(said["total_bytes"]), used_bytes=int(said["used_bytes"]))
 
 
 def parse_quota(text: str) -> Space | None:

@@ -17,7 +17,7 @@ from spawner.sudo_rules import parse_rules
 
 _TIMEOUT_S = 8.0
 # As the launcher looks for them.
-_BESIDE_LAUNCHER = ("dsportal-storage-checks", "dsportal-storage")
+_BESIDE_LAUNCHER = "dsportal-storage-checks"
 _INSTALL = "As root, run: dsportal install-launcher"
 
 
@@ -51,7 +51,7 @@ async def find_lacks(
 
 
 def _faults_of_programs(launcher: Path) -> Iterator[str]:
-    for program in (launcher, *map(launcher.with_name, _BESIDE_LAUNCHER)):
+    for program in (launcher, launcher.with_name(_BESIDE_LAUNCHER)):
         if not os.access(program, os.X_OK):
             yield f"{program} is missing. {_INSTALL} --to {program.parent}"
         elif path := open_to_others(program):

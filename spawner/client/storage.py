@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from spawner.client.launcher_client import LauncherClient
 from spawner.errors import SlurmError
-from spawner.space import Space, choose_space
+from spawner.space import Space, choose_space, fault_of, space_checks
 
-# The most that the launcher's program for storage accepts in one request.
+# Each takes two processes.
 MOST_FOLDERS = 8
 
 
@@ -28,15 +28,15 @@ class Storage:
             None for a folder whose server did not answer in a few seconds; one that does not exist
             or that the user may not enter is left out.
         """
-        answer = await self._launcher.order(user, {"verb": "storage", "folders": list(folders)})
-        said = answer.get("folders")
-        if not isinstance(said, dict):
+        request = {"verb": "storage_checks", "checks": space_checks(folders)}
+        found = (await self._launcher.order(user, request)).get("checks")
+        if not isinstance(found, dict):
             raise SlurmError(
                 "The portal's launcher did not say how full the folders are: it may be of another"
                 " release than the hub. Tell the administrators."
             )
         return {
-            folder: choose_space(said.get(folder, {}))
+            folder: choose_space(found, folder)
             for folder in folders
-            if not said.get(folder, {}).get("is_missing")
+            if fault_of(found, folder) != "missing"
         }

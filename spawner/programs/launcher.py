@@ -12,7 +12,6 @@ become a command of the hub's choice:
                                                          the same with sbatch --test-only
     {"verb": "cancel", "job_id": 42, "job_name": "dsportal-..."}
     {"verb": "log_tail", "job_id": 42, "n_bytes": 65536}
-    {"verb": "storage", "folders": ["~", "/..."]}
     {"verb": "storage_checks", "checks": {"home": {...}, ...}}    see storage_checks.py
 
 The answer is {"ok": true, ...}, or {"ok": false, "exit_code": ..., "stderr": "..."}.
@@ -69,8 +68,6 @@ _FLAG = re.compile("contiguous|exclusive|hold|nice|no-requeue|oversubscribe|use-
 _ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}", re.ASCII)
 _SLURM_NAME = re.compile(r"(?:SBATCH|SLURM|SQUEUE|SCANCEL)_")
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}", re.ASCII)
-# Verbs of separate programs, which do not wait for storage that hangs, and the key of their input.
-_BESIDE = {"storage": "folders", "storage_checks": "checks"}
 # sbatch --parsable prints the name of the cluster after a semicolon, if there are several.
 _PARSABLE_JOB_ID = re.compile(r"^([0-9]+)(?:;\S*)?$", re.ASCII | re.MULTILINE)
 
@@ -101,9 +98,8 @@ def main() -> int:
 
 def answer_request(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
     """Return the answer to one `request`, a JSON object with its "verb", after carrying it out."""
-    functions = (_submit, _forecast, _cancel, _log_tail)
+    functions = (_submit, _forecast, _cancel, _log_tail, _storage_checks)
     verbs = {function.__name__.removeprefix("_"): function for function in functions}
-    verbs |= dict.fromkeys(_BESIDE, _ask_beside)
     verb = request.get("verb") if isinstance(request, dict) else None
     if not isinstance(verb, str) or verb not in verbs:
         raise RequestError(f"unknown verb {verb!r:.60}")
@@ -201,11 +197,11 @@ def _log_tail(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, 
     return {"ok": True, "text": text}
 
 
-def _ask_beside(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
-    key = _BESIDE[request["verb"]]
-    program = str(Path(__file__).with_name(f"dsportal-{request['verb'].replace('_', '-')}"))
-    done = _run([program], account, text=json.dumps(request.get(key)))
-    return done | {key: json.loads(done.get("stdout") or "{}")}
+def _storage_checks(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
+    # Beside this program, whose own end must not wait for storage that hangs.
+    program = str(Path(__file__).with_name("dsportal-storage-checks"))
+    done = _run([program], account, text=json.dumps(request.get("checks")))
+    return done | {"checks": json.loads(done.get("stdout") or "{}")}
 
 
 def _account() -> pwd.struct_passwd:

@@ -1,11 +1,12 @@
 #!/usr/bin/python3 -IS
-"""Storage checks before a session, in child processes that may hang while nobody waits for them.
+"""Looks at storage in child processes that may hang while nobody waits for them.
 
 The launcher runs this as the user; it is installed next to it as `dsportal-storage-checks` and is
 as self-contained. On standard input a JSON object of checks by name, each with some of:
 
     {"timeout_s": 3, "home": {"min_free_mib": 16, "may_be_full": false},
-     "shared:NAME": {"path": "/...", "is_mount": false}, "server": {"path": "/..."}}
+     "shared:NAME": {"path": "/...", "is_mount": false}, "server": {"path": "/..."},
+     "space:NAME": {"path": "~"}, "quota:NAME": {"path": "~"}}
 
 and on standard output their results: {"home": {"fault": "full", "free_mib": 0}, ...}. A fault is
 "full", "unwritable", "missing", "unmounted", "unreadable", "no-answer", "failed" for a check that
@@ -22,6 +23,7 @@ import os
 import pwd
 import select
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -32,6 +34,8 @@ STATE_FOLDER = ".local/state/data-scientist-portal"
 # A notebook server writes some small files before it answers.
 PROBE_BYTES = 256 * 1024
 LONGEST_TIMEOUT_S = 10.0
+# The site's own, run as the user with a folder as argument; prints bytes used and bytes allowed.
+QUOTA_PROGRAM = "/etc/data-scientist-portal/quota"
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
@@ -72,7 +76,7 @@ def answer(asked: object) -> dict[str, dict[str, Any]]:
 
 
 def _kind(name: str) -> str:
-    """Return the kind of a check; there may be several of the kind "shared"."""
+    """Return the kind of a check; there may be several of a kind, with a name behind a colon."""
     return name.partition(":")[0]
 
 
@@ -155,10 +159,57 @@ def check_server(what: Mapping[str, Any]) -> dict[str, Any]:
     return {"fault": "" if os.access(what["path"], os.X_OK) else "missing"}
 
 
+def check_space(what: Mapping[str, Any]) -> dict[str, Any]:
+    """Return size and use of a file system, without what only root may fill.
+
+    Args:
+        what: The "path" of a folder in it, "~" for the home.
+
+    Returns:
+        "total_bytes" and "used_bytes"; "fault" for a folder that the user may not enter, too.
+
+    Source:
+        df(1), which counts blocks kept for root neither as used nor as free.
+    """
+    try:
+        disk = os.statvfs(os.path.expanduser(what["path"]))
+    except OSError:
+        return {"fault": "missing"}
+    used = disk.f_blocks - disk.f_bfree
+    total = used + disk.f_bavail
+    sizes = {"total_bytes": total * disk.f_frsize, "used_bytes": used * disk.f_frsize}
+    return {"fault": "", **sizes}
+
+
+def check_quota(what: Mapping[str, Any]) -> dict[str, Any]:
+    """Ask the site's own program about the user's quota.
+
+    Args:
+        what: The "path" of the folder, "~" for the home.
+
+    Returns:
+        The first 200 characters of what it "said".
+    """
+    if not os.access(QUOTA_PROGRAM, os.X_OK):
+        return {"fault": "missing"}
+    done = subprocess.run(
+        [QUOTA_PROGRAM, os.path.expanduser(what["path"])],
+        cwd="/",
+        # The home may be the folder that hangs.
+        env={"PATH": "/usr/bin:/bin", "LC_ALL": "C", "HOME": "/"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+    )
+    said = done.stdout[:200].decode("ascii", "replace")
+    return {"fault": "failed" if done.returncode else "", "said": said}
+
+
 CHECKS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "home": check_home,
     "shared": check_shared,
     "server": check_server,
+    "space": check_space,
+    "quota": check_quota,
 }
 
 
@@ -217,7 +268,8 @@ def _take(check: _Check, give_up_at: float) -> dict[str, Any]:
             return found
         return {"fault": "failed", "detail": "it ended without a result"}
     with contextlib.suppress(OSError):
-        os.kill(check.pid, signal.SIGKILL)
+        # With what it has started, such as the site's program.
+        os.killpg(check.pid, signal.SIGKILL)
     return {"fault": "no-answer"}
 
 

@@ -57,7 +57,6 @@ def launcher_programs(plan: Plan) -> dict[str, Path]:
         "launcher.py": launcher,
         "extend_time_limit.py": launcher.with_name("dsportal-extender"),
         "storage_checks.py": launcher.with_name("dsportal-storage-checks"),
-        "storage.py": launcher.with_name("dsportal-storage"),
     }
 
 

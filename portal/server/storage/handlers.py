@@ -11,10 +11,10 @@ from jupyter_server.base.handlers import APIHandler
 
 import spawner
 from portal.server.base.authorization import RouteArguments, for_the_user
-from spawner.space import choose_space
+from spawner.space import choose_space, fault_of, space_checks
 
 # What the launcher runs on the head node: started, not imported.
-PROGRAM = Path(spawner.__path__[0], "programs", "storage.py")
+PROGRAM = Path(spawner.__path__[0], "programs", "storage_checks.py")
 
 
 class StorageHandler(RouteArguments, APIHandler):
@@ -35,14 +35,15 @@ async def describe(name: str, path: Path) -> dict[str, Any] | None:
 
     Only child processes touch it: a mount that hangs would take this one with it.
     """
-    said = await _look(path)
-    if said["is_missing"]:
+    found = await _look(path)
+    fault = fault_of(found, str(path))
+    if fault == "missing":
         return None
-    space = choose_space(said)
+    space = choose_space(found, str(path))
     return {
         "name": name,
         "path": str(path),
-        "answers": bool(said["statfs"]),
+        "answers": not fault,
         "free_bytes": None if space is None else space.free_bytes,
         "total_bytes": None if space is None else space.total_bytes,
         "is_quota": space is not None and space.is_quota,
@@ -55,9 +56,9 @@ async def _look(path: Path) -> dict[str, Any]:
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
     )
-    out, _ = await process.communicate(json.dumps([str(path)]).encode())
-    said: dict[str, dict[str, Any]] = json.loads(out)
-    return said[str(path)]
+    out, _ = await process.communicate(json.dumps(space_checks([str(path)])).encode())
+    found: dict[str, Any] = json.loads(out)
+    return found
 
 
 def storage_routes(storage: Mapping[str, Path]) -> list[Any]:

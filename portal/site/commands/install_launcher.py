@@ -25,7 +25,6 @@ PROGRAMS = {
     "launcher.py": LAUNCHER,
     "extend_time_limit.py": EXTENDER,
     "storage_checks.py": "dsportal-storage-checks",
-    "storage.py": "dsportal-storage",
 }
 VARIABLES = "slurm.env"
 MARK = "Written by 'dsportal install-launcher'."

@@ -15,7 +15,7 @@ case "${0##*/} $*" in
     launcher*)
         read -r request
         case "$request" in
-            *'"storage"'*) echo '{"ok": true, "folders": {}}' ;;
+            *'"storage_checks"'*) echo '{"ok": true, "checks": {}}' ;;
             *) echo '{"ok": true, "exit_code": 0, "stderr": "sbatch: Job 1 to start at \
 2027-01-01T12:00:00 using 8 processors on nodes n0001 in partition gpu"}' ;;
         esac ;;

@@ -21,7 +21,7 @@ def launcher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(start_check, "open_to_others", lambda _: None)
     folder = tmp_path / "libexec"
     folder.mkdir()
-    for name in ("launcher", "storage-checks", "storage"):
+    for name in ("launcher", "storage-checks"):
         (folder / f"dsportal-{name}").touch(mode=0o755)
     return folder / "dsportal-launcher"
 

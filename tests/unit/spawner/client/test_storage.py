@@ -1,4 +1,4 @@
-"""How full folders are: what stat and a quota program print."""
+"""How full folders are, as the launcher says it."""
 
 from __future__ import annotations
 
@@ -6,43 +6,43 @@ from typing import Any
 
 import pytest
 
-from spawner.client.storage import MOST_FOLDERS, Storage
+from spawner.client.storage import Storage
 from spawner.errors import SlurmError
-from spawner.programs import storage
-from spawner.space import Space
-
-
-def test_the_program_takes_as_many_folders_as_the_hub_asks_about() -> None:
-    assert storage.MOST_FOLDERS == MOST_FOLDERS
+from spawner.space import Space, space_checks
 
 
 class FakeLauncher:
     """Answers what it was given."""
 
-    def __init__(self, folders: dict[str, Any]) -> None:
-        self.folders = folders
+    def __init__(self, checks: dict[str, Any]) -> None:
+        self.checks = checks
         self.asked: list[Any] = []
 
     async def order(self, user: str, request: dict[str, Any]) -> dict[str, Any]:
         self.asked.append((user, request))
-        return {"ok": True, "folders": self.folders}
+        return {"ok": True, "checks": self.checks}
 
 
 async def test_a_quota_counts_more_than_the_file_system_and_silence_is_told() -> None:
     launcher: Any = FakeLauncher(
         {
-            "~": {"statfs": "1 100 50 50", "quota": "9 10"},
-            "/srv/isilon": {"statfs": "", "quota": ""},
+            "space:~": {"fault": "", "total_bytes": 100, "used_bytes": 50},
+            "quota:~": {"fault": "", "said": "9 10"},
+            "space:/srv/isilon": {"fault": "no-answer"},
+            "quota:/srv/isilon": {"fault": "no-answer"},
+            "space:/srv/closed": {"fault": "missing"},
         }
     )
 
-    spaces = await Storage(launcher).read_spaces("ada", ["~", "/srv/isilon"])
+    folders = ["~", "/srv/isilon", "/srv/closed"]
+    spaces = await Storage(launcher).read_spaces("ada", folders)
 
     assert spaces == {
         "~": Space(total_bytes=10, used_bytes=9, is_quota=True),
         "/srv/isilon": None,
     }
-    assert launcher.asked == [("ada", {"verb": "storage", "folders": ["~", "/srv/isilon"]})]
+    request = {"verb": "storage_checks", "checks": space_checks(folders)}
+    assert launcher.asked == [("ada", request)]
 
 
 class LauncherOfAnotherRelease:

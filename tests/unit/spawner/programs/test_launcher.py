@@ -373,22 +373,18 @@ def test_a_log_that_is_no_plain_file_is_not_read(account: pwd.struct_passwd, hom
         answer_request(request, account)
 
 
-@pytest.mark.parametrize(
-    ("verb", "key", "program"),
-    [("storage", "folders", "storage"), ("storage_checks", "checks", "storage-checks")],
-)
 def test_what_may_hang_is_asked_in_a_program_beside_this_one(
-    programs: Programs, account: pwd.struct_passwd, verb: str, key: str, program: str
+    programs: Programs, account: pwd.struct_passwd
 ) -> None:
-    programs.answers[f"dsportal-{program}"] = (0, '{"~": 1}', "")
+    programs.answers["dsportal-storage-checks"] = (0, '{"home": 1}', "")
 
-    answer = answer_request({"verb": verb, key: ["~"]}, account)
+    answer = answer_request({"verb": "storage_checks", "checks": {"home": {}}}, account)
 
-    assert answer[key] == {"~": 1}
+    assert answer["checks"] == {"home": 1}
     assert answer["ok"] is True
     ((argv, options),) = programs.started
-    assert argv == [str(Path(launcher.__file__).with_name(f"dsportal-{program}"))]
-    assert json.loads(options["input"]) == ["~"]
+    assert argv == [str(Path(launcher.__file__).with_name("dsportal-storage-checks"))]
+    assert json.loads(options["input"]) == {"home": {}}
 
 
 def test_a_program_beside_this_one_that_hangs_says_nothing(
@@ -396,9 +392,9 @@ def test_a_program_beside_this_one_that_hangs_says_nothing(
 ) -> None:
     programs.is_hanging = True
 
-    answer = answer_request({"verb": "storage", "folders": []}, account)
+    answer = answer_request({"verb": "storage_checks", "checks": {}}, account)
 
-    assert (answer["ok"], answer["folders"]) == (False, {})
+    assert (answer["ok"], answer["checks"]) == (False, {})
 
 
 @pytest.mark.parametrize(

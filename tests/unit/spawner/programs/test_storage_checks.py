@@ -13,6 +13,7 @@ import pytest
 
 from spawner.client.preflight import Preflight
 from spawner.programs import storage_checks
+from spawner.space import choose_space, fault_of, space_checks
 
 
 def test_a_rescue_session_minds_no_full_home() -> None:
@@ -64,7 +65,36 @@ def test_a_home_is_good_whose_file_system_does_not_say_how_much_is_free(
     assert storage_checks.check_home({"min_free_mib": 16}) == {"fault": ""}
 
 
-@pytest.mark.parametrize("name", sorted(storage_checks.CHECKS))
+def test_the_space_of_a_folder_is_told(tmp_path: Path) -> None:
+    checks = space_checks([str(tmp_path), "/nowhere/at/all"])
+
+    found = storage_checks.answer(checks)
+
+    space = choose_space(found, str(tmp_path))
+    assert space is not None
+    assert 0 < space.free_bytes < space.total_bytes
+    assert fault_of(found, "/nowhere/at/all") == "missing"
+
+
+@pytest.mark.parametrize(
+    ("script", "is_quota"),
+    [('[ "$1" = {} ] && echo 9000 10000', True), ("echo 1 2; exit 1", False)],
+)
+def test_the_sites_quota_program_counts_before_the_file_system_unless_it_fails(
+    script: str, is_quota: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "quota"
+    program.write_text(f"#!/bin/sh\n{script.format(tmp_path)}\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(storage_checks, "QUOTA_PROGRAM", str(program))
+
+    space = choose_space(storage_checks.answer(space_checks([str(tmp_path)])), str(tmp_path))
+
+    assert space is not None
+    assert (space.is_quota, space.total_bytes == 10000) == (is_quota, is_quota)
+
+
+@pytest.mark.parametrize("name", ["home", "server", "shared", "space"])
 def test_a_check_that_fails_itself_says_so_and_is_not_called_silent(name: str) -> None:
     # None of them can do anything without its parameters.
     (found,) = storage_checks.look({name: {"path": 7j, "min_free_mib": ""}}, timeout_s=30).values()
@@ -78,7 +108,7 @@ def test_a_check_that_hangs_is_given_up_and_holds_nobody() -> None:
         "import sys, time; sys.path.insert(0, sys.argv[1])\n"
         "from spawner.programs import storage_checks\n"
         "storage_checks.CHECKS['home'] = lambda what: time.sleep(600)\n"
-        "storage_checks.os.kill = lambda pid, _: print('killed', pid)\n"
+        "storage_checks.os.killpg = lambda pid, _: print('killed', pid)\n"
         "print(storage_checks.look({'home': {}, 'server': {'path': '/bin/sh'}}, timeout_s=0.2))\n"
     )
     began = time.monotonic()

@@ -30,7 +30,7 @@ def put(plan: Plan, name: str, text: str) -> None:
 
 
 def test_the_launcher_is_installed_so_that_only_root_can_change_it(plan: Plan) -> None:
-    for name in ("launcher.py", "extend_time_limit.py", "storage_checks.py", "storage.py"):
+    for name in ("launcher.py", "extend_time_limit.py", "storage_checks.py"):
         put(plan, f"spawner/programs/{name}", "#!/usr/bin/python3 -IS\nprint(1)\n")
 
     install_launcher(plan, io.StringIO())
