@@ -5,8 +5,6 @@ Run it from the root of the repository after a benchmark:
     python docs/make_benchmarks.py
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence

@@ -5,8 +5,6 @@ Run it from the root of the repository after a change of a setting:
     python docs/make_settings.py
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The command `dsportal job`: a batch job for a training script or a notebook."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

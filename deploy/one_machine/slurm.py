@@ -1,7 +1,5 @@
 """Slurm on the head node: its configuration files, slurmdbd and slurmctld."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

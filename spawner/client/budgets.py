@@ -1,7 +1,5 @@
 """Reads the budgets of accounts and QOS, for the hub and for sessions."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 

@@ -1,7 +1,5 @@
 """Runs one command with a timeout and a clean environment."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

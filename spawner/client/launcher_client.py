@@ -1,7 +1,5 @@
 """Runs requests as a user, through the one program that sudo allows."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Checks of home and shared storage before a session's job is queued."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum

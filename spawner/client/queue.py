@@ -1,7 +1,5 @@
 """Queue positions of waiting sessions, from one squeue call that all share."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import time

@@ -1,7 +1,5 @@
 """The only interface to Slurm: queries run as the hub, everything else as the user."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

@@ -1,7 +1,5 @@
 """Free space of a user's folders, read as that user so that permissions and quotas are theirs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from spawner.client.launcher_client import LauncherClient

@@ -1,7 +1,5 @@
 """Time limits of running jobs: read them, see who waits, and extend them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

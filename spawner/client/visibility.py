@@ -1,7 +1,5 @@
 """Whether Slurm shows the hub's account what the portal needs: all users' jobs, and the nodes."""
 
-from __future__ import annotations
-
 import re
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """State of one job that the hub watches."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace

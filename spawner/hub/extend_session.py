@@ -1,7 +1,5 @@
 """Extends a running session, from its user's request to Slurm's answer."""
 
-from __future__ import annotations
-
 import time
 from datetime import datetime, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """The spawner's part for forms and REST: what is offered, and what the user asked for."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """The API route where a session's server reports its port, once, with its own token."""
 
-from __future__ import annotations
-
 import json
 from typing import Any, Protocol
 

@@ -10,8 +10,6 @@
   a name of its own at users/NAME/servers/SESSION/extend.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """The spawner's part that pages, routes and metrics use: the session that starts or runs."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator

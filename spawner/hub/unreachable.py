@@ -1,7 +1,5 @@
 """Requests to sessions that the proxy cannot reach, or has lost the route to."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import urlsplit
 

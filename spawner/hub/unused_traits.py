@@ -1,7 +1,5 @@
 """Traits of batchspawner and JupyterHub that this spawner does not use: said as the hub starts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any

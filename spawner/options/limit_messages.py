@@ -1,7 +1,5 @@
 """Reasons shown at disabled choices of the form: whose limit forbids them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from dsportal.amounts import count, format_duration

@@ -1,7 +1,5 @@
 """The options of a session, by the key that they have in forms, links and REST."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Options that would have avoided a failure, if its diagnosis suggests some."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

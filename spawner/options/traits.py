@@ -1,7 +1,5 @@
 """The settings of `SlurmGPUSpawner` that an operator can change."""
 
-from __future__ import annotations
-
 from traitlets import Callable, Dict, Float, HasTraits, Instance, Integer, List, Unicode
 
 from spawner.client.preflight import Preflight

@@ -1,7 +1,5 @@
 """The cancellation of a session's job, from scancel to the end of Slurm's cleanup on the node."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 

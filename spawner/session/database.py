@@ -1,7 +1,5 @@
 """A spawner's data in the hub's database."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from jupyterhub import orm

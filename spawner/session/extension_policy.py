@@ -1,7 +1,5 @@
 """The site's policy for extensions: whether, how often and how far, without asking Slurm."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from dsportal.amounts import format_duration

@@ -1,7 +1,5 @@
 """Builds the plan of a session's job from its request and the operator's settings."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from spawner.options.option_table import plain_options

@@ -1,7 +1,5 @@
 """The numbers behind a limit on GPUs: how many the user holds, and how many the limit allows."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A logger that adds the user and the job of a session to each record."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, MutableMapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Live status of a starting session: queue position, expected start, node."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import time

@@ -1,7 +1,5 @@
 """Checks whether a session's notebook server answers."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import ssl

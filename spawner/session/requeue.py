@@ -1,7 +1,5 @@
 """Whether Slurm has put a session's job back into the queue, which ends the session's server."""
 
-from __future__ import annotations
-
 from dsportal.slurm.states import Phase
 from spawner.slurm.jobs import JobRecord
 

@@ -5,8 +5,6 @@ waiting session has no server yet, and one that is busy, or on a node that is cu
 late. Here only the end of its job ends a session.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from typing import Any, Protocol

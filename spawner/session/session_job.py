@@ -1,7 +1,5 @@
 """The job of one session, from submission to end."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

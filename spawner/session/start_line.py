@@ -4,8 +4,6 @@ A start costs the head node three programs, and many at once take the processor 
 everybody else.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import itertools

@@ -1,7 +1,5 @@
 """Forecast and actual start of a session, for Prometheus and the record of forecasts."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import time

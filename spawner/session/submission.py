@@ -1,7 +1,5 @@
 """How a session gets its job: it is submitted, or found if its id was never saved."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import Callable, Mapping

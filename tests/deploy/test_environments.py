@@ -1,7 +1,5 @@
 """What the builder leaves on this machine, used as an account without rights would use it."""
 
-from __future__ import annotations
-
 import io
 import json
 import subprocess

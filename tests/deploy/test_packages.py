@@ -1,7 +1,5 @@
 """Packages that a user installs for the shipped kernels, in the kernels themselves."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A real mail server, Exim, on a free port, that keeps what it takes in one file."""
 
-from __future__ import annotations
-
 import contextlib
 import mailbox
 import shutil

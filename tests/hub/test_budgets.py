@@ -1,7 +1,5 @@
 """A budget of GPU hours in Slurm's accounting that is nearly used up."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from typing import Any

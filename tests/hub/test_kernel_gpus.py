@@ -1,7 +1,5 @@
 """GPUs that belong to a kernel, on a real Slurm: another node, real keys, and nothing left."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import pwd

@@ -1,7 +1,5 @@
 """The button beside the name of a notebook's kernel, in a headless Chromium."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

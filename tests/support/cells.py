@@ -1,7 +1,5 @@
 """A cell run in a kernel by its name, as a command line for the Python of a session."""
 
-from __future__ import annotations
-
 # The streams of a cell arrive in any order, so its warnings stand before all that it prints.
 RUN_CELL = """
 import sys, nbformat, nbclient

@@ -1,7 +1,5 @@
 """The form's numbers of GPUs, with the cores and memory that come along."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The words of the portal's mail; those about an end are the pages' own."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from email.headerregistry import Address
 from email.message import EmailMessage

@@ -4,8 +4,6 @@ What the file leaves out is refused, not guessed: nobody may log in and no parti
 unless it says so.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from dataclasses import dataclass, fields

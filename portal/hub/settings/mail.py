@@ -2,8 +2,6 @@
 
 # ruff: noqa: RUF009 - setting() returns a dataclass field, not a shared value
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from enum import Enum

@@ -1,7 +1,5 @@
 """What is left of the budget that further jobs of this session's user are charged to."""
 
-from __future__ import annotations
-
 import os
 import pwd
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Arrays of jobs: one row for each, with the number of its tasks in each state."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

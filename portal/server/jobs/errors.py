@@ -1,7 +1,5 @@
 """Errors of jobs and runs."""
 
-from __future__ import annotations
-
 from dsportal.slurm.errors import PortalError
 
 

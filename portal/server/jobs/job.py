@@ -1,7 +1,5 @@
 """One job of the user, and what the user can do with it."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any

@@ -1,7 +1,5 @@
 """Parsers for the user's jobs in the output of squeue and sacct."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The one list of jobs and runs: a run that is a job of its own is one row with that job."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """A file that a program is still writing, read piece by piece."""
 
-from __future__ import annotations
-
 import os
 import stat
 from dataclasses import dataclass

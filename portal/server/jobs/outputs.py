@@ -1,7 +1,5 @@
 """What jobs write, and where: Slurm forgets the file some minutes after a job's end."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

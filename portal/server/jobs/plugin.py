@@ -1,7 +1,5 @@
 """The page of the user's jobs and runs."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

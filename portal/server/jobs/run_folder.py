@@ -1,7 +1,5 @@
 """Reads the folder of a run; `dsportal.task.folder` says what is in it."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """A run as pages show it: what its folder says and what Slurm says. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Parser for the #SBATCH lines of a job script."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator

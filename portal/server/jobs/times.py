@@ -1,7 +1,5 @@
 """Times and lengths of jobs, as Slurm prints them and as pages show them."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from dsportal.amounts import SECONDS_PER_MINUTE, count

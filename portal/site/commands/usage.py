@@ -1,7 +1,5 @@
 """The command `dsportal usage`: GPU hours of a period by group and user, as Slurm recorded them."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

@@ -10,8 +10,6 @@ Shown by:
     tests/hub/test_error_sentences.py
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -11,8 +11,6 @@ Shown by:
     tests/unit/spawner/hub/patches/test_application.py
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from typing import Any
 

@@ -11,8 +11,6 @@ Shown by:
     tests/slurm/test_state_disk.py
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -9,8 +9,6 @@ Shown by:
     tests/unit/spawner/hub/patches/test_routes.py
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -10,8 +10,6 @@ Shown by:
     tests/unit/spawner/hub/patches/test_scopes.py
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -10,8 +10,6 @@ Shown by:
     tests/slurm/test_state_disk.py
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Benchmarks begin on a quiet machine, or not at all."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.lab.benchmarks.machine import expect_quiet

@@ -1,7 +1,5 @@
 """The history of the figures: one line of JSON for each figure of each run."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass

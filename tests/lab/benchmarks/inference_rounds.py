@@ -3,8 +3,6 @@
 The model is that of the template notebook about INT8.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import tempfile

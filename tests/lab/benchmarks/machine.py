@@ -1,7 +1,5 @@
 """What a benchmark ran on: the commit, the processor and whether it was quiet."""
 
-from __future__ import annotations
-
 import os
 import platform
 import subprocess

@@ -1,7 +1,5 @@
 """What a program printed in a session: its measurements, and whether it came to its end."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

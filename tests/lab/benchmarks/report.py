@@ -1,7 +1,5 @@
 """What a benchmark leaves behind: one JSON file with its figures, and where they come from."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

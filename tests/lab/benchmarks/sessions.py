@@ -1,7 +1,5 @@
 """Programs of a benchmark that run in a real session and print a line for each measurement."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Iterable

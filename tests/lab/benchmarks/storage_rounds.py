@@ -3,8 +3,6 @@
 Images and pipelines are those of the template notebook about storage.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import tempfile

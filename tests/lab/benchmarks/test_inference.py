@@ -1,7 +1,5 @@
 """What INT8 gains over FP32 on this class of processor."""
 
-from __future__ import annotations
-
 import statistics
 from pathlib import Path
 

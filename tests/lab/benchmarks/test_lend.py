@@ -1,7 +1,5 @@
 """GPUs that belong to kernels: their start, their speed, and the GPU hours that they save."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

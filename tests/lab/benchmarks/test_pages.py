@@ -4,8 +4,6 @@ All hubs run on this machine at the same time and are asked in turns, round by r
 stands in for Slurm's commands, so that only the hubs' own work is timed.
 """
 
-from __future__ import annotations
-
 import itertools
 import threading
 import time

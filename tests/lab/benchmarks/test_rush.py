@@ -1,7 +1,5 @@
 """Users who log in and start within seconds, at the portal and at stock JupyterHub in turns."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the tools of a session add to its start and its memory, side by side."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The portal's spawner beside batchspawner and bare sbatch, on one cluster, in one run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """Two ranks of a large network, beside one and beside two trainings by themselves."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What shards gain over JPEG files on storage that takes 3 ms to open a file."""
 
-from __future__ import annotations
-
 import statistics
 from pathlib import Path
 

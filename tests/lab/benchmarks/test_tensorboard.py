@@ -1,7 +1,5 @@
 """TensorBoard from a click, beside stock TensorBoard from a shell, on the same logs."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

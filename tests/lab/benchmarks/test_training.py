@@ -1,7 +1,5 @@
 """Training from a cell, beside srun, horovodrun and torchrun."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

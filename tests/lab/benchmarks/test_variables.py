@@ -1,7 +1,5 @@
 """Which variables of twenty notebooks come along when a kernel moves, and how long 1 GB takes."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import statistics

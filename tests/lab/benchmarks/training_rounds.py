@@ -7,8 +7,6 @@ Every rank has one thread and one core. The clock starts before the call or the 
 at each step.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import socket

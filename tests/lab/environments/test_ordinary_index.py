@@ -3,8 +3,6 @@
 It downloads about 3.5 GB, since that index has PyTorch only with its CUDA libraries.
 """
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 

@@ -4,8 +4,6 @@ Packages come from the ordinary index, or from what DSPORTAL_PACKAGES names. The
 this host, as the nodes of one machine reach no index, into the home that both have.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import subprocess

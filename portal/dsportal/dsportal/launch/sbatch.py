@@ -1,7 +1,5 @@
 """The Slurm job of a run: sbatch's arguments, script and environment. Pure."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The Slurm step of a run's ranks: `srun` inside a job."""
 
-from __future__ import annotations
-
 import os
 import selectors
 import signal

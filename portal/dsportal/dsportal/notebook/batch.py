@@ -6,8 +6,6 @@ It serves the rendezvous, starts the ranks on all nodes and writes their logs, s
 longer needs the notebook.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -4,8 +4,6 @@ A page slows down with every message and every line of a cell. 100,000 lines, a 
 JupyterLab from answering for minutes.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path

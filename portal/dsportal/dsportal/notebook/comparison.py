@@ -1,7 +1,5 @@
 """Compares a point of a sweep with the others: by the median, or with a pruner of Optuna's."""
 
-from __future__ import annotations
-
 from typing import Any, Protocol
 
 from dsportal.task.stopping import Losses, MedianStopping

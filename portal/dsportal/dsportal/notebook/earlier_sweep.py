@@ -1,7 +1,5 @@
 """Which sweep a call continues: that of its name, or one that it says to resume."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Explains why a run failed: from what a rank recorded, otherwise from what Slurm saw."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

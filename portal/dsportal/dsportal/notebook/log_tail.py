@@ -1,7 +1,5 @@
 """Follows the ranks' logs and shows new lines."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

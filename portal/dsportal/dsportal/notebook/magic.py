@@ -8,8 +8,6 @@
 Importing dsportal in a notebook offers it.
 """
 
-from __future__ import annotations
-
 import argparse
 import shlex
 from typing import Any, NoReturn

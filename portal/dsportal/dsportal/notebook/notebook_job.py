@@ -1,7 +1,5 @@
 """`run("train.ipynb")`: a notebook as a Slurm job, which runs it in its own kernel."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Mapping

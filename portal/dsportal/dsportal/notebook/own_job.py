@@ -1,7 +1,5 @@
 """Queues the Slurm job of a run that has one of its own."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

@@ -3,8 +3,6 @@
 So the worst are stopped without the notebook, too.
 """
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The progress bar of a run in the cell."""
 
-from __future__ import annotations
-
 import html
 
 from dsportal.live_output import LiveOutput

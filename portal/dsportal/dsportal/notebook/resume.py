@@ -1,7 +1,5 @@
 """Which earlier run a run continues, and the copy of its checkpoints."""
 
-from __future__ import annotations
-
 import shutil
 from datetime import datetime
 

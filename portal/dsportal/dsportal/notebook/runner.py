@@ -1,7 +1,5 @@
 """`run`: one call that runs a function of the notebook as one rank for each GPU."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import sys

@@ -1,7 +1,5 @@
 """`runs` and `attach`: a user's runs, both running and ended."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

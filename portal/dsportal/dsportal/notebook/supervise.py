@@ -4,8 +4,6 @@ Runs in the notebook for a run inside its session, and on the job's first node f
 job of its own.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import time

@@ -1,7 +1,5 @@
 """`tensorboard`: the session's notebook server starts a TensorBoard, the cell shows its link."""
 
-from __future__ import annotations
-
 import html
 import http.client
 import os

@@ -1,7 +1,5 @@
 """Tasks of job arrays, as Slurm's commands name them. Pure."""
 
-from __future__ import annotations
-
 import re
 
 _TASK = re.compile(r"[0-9]+_(?:(?P<one>[0-9]+)|\[(?P<waiting>[^\]]*)\])", re.ASCII)

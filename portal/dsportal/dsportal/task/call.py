@@ -1,7 +1,5 @@
 """What a run runs: a function of the notebook with its arguments, or a script."""
 
-from __future__ import annotations
-
 import linecache
 import runpy
 import sys

@@ -1,7 +1,5 @@
 """A cell of a notebook as something that ranks can run."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import linecache

@@ -1,7 +1,5 @@
 """Environment variables for srun and for each rank. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from dsportal.task.gpus import gpu_variables, visible_gpus

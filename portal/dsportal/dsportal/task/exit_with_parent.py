@@ -7,8 +7,6 @@ Source:
     prctl(2), PR_SET_PDEATHSIG: kept across execve.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal

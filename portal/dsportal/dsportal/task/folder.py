@@ -22,8 +22,6 @@ Only the user can enter it. Functions and results pass between notebook and rank
 files alone, never over the network.
 """
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields

@@ -1,7 +1,5 @@
 """Where the folders of runs are, how they are named, and how one is created."""
 
-from __future__ import annotations
-
 import os
 import re
 import secrets

@@ -4,8 +4,6 @@ MIG instances (parts of a GPU) differ from whole GPUs: a CUDA process uses only 
 it sees. Numbers name GPUs and not their instances, so instances need their UUIDs.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Mapping, Sequence

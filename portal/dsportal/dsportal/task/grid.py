@@ -1,7 +1,5 @@
 """The points of a sweep: all combinations of values, and their names. Pure."""
 
-from __future__ import annotations
-
 import math
 import random
 import re

@@ -1,7 +1,5 @@
 """What MLflow's pages say about runs that ranks start: notebook, run of the portal, and rank."""
 
-from __future__ import annotations
-
 import json
 import os.path
 from collections.abc import MutableMapping

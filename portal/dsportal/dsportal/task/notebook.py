@@ -1,7 +1,5 @@
 """A notebook that a job runs to its end: its parameters, and the files that stand beside it."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os

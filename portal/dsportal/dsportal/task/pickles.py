@@ -1,7 +1,5 @@
 """Pickles functions, arguments and results for a run's folder."""
 
-from __future__ import annotations
-
 import builtins
 import copyreg
 import dis

@@ -1,7 +1,5 @@
 """Place of a rank: its number in the run, on its node, and across nodes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What the ranks of a run are to do, and how they and the run ended; kept in the run's folder."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

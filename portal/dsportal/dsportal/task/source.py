@@ -1,7 +1,5 @@
 """Whether a function of a notebook is still the one that it was."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import inspect

@@ -1,7 +1,5 @@
 """Which points of a sweep are the worst: by the losses that each has reported so far. Pure."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -12,8 +12,6 @@
     tensorboard/000-lr=0.1/ what a point logs for TensorBoard
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

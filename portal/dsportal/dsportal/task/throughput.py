@@ -1,7 +1,5 @@
 """Progress and speed of a run: samples from each rank, combined. Pure."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

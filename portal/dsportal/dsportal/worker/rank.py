@@ -4,8 +4,6 @@ Reads the plan, sets the environment for its place, runs the user's function and
 returned or how it failed. No framework is imported before the environment is set.
 """
 
-from __future__ import annotations
-
 import atexit
 import builtins
 import os

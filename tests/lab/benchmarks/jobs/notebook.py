@@ -1,7 +1,5 @@
 """A notebook as a job beside the same program by sbatch, in turns, on the running portal."""
 
-from __future__ import annotations
-
 import statistics
 import time
 from pathlib import Path

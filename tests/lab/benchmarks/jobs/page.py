@@ -1,7 +1,5 @@
 """The list of jobs and runs of a user with thousands of past jobs, asked for in a session."""
 
-from __future__ import annotations
-
 import pwd
 import subprocess
 import time

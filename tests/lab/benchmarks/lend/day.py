@@ -9,8 +9,6 @@ Source:
     assumption, as are the number of GPUs of each person and the hours of a day.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Iterator, Sequence

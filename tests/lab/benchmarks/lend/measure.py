@@ -6,8 +6,6 @@ It runs on the one-machine portal, whose GPUs are simulated. `--only days` needs
 simulates the days, which no other program disturbs.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import statistics

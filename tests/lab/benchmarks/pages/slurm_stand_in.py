@@ -1,7 +1,5 @@
 """A program in place of Slurm's commands: it writes down each call and prints a prepared text."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 _NAMES = ("sinfo", "squeue", "scontrol", "sacct", "sacctmgr", "sbatch", "launcher")

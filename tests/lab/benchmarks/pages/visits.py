@@ -1,7 +1,5 @@
 """Users who ask a hub for a page: each at a moment of their own, or all at once."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import time

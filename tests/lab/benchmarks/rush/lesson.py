@@ -4,8 +4,6 @@
 On the demo portal alone. The figures go to docs/benchmarks/lesson.json.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import statistics

@@ -1,7 +1,5 @@
 """Users for a rush: in the directory and Slurm's accounting, with homes, and gone after it."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import secrets

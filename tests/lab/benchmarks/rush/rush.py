@@ -5,8 +5,6 @@ The demo portal and a JupyterHub with batchspawner take turns on the same Slurm,
 machine, with the same users. The figures go to docs/benchmarks/rush.json.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import statistics

@@ -1,7 +1,5 @@
 """JupyterHub with batchspawner and ldapauthenticator, as their own guides set them up."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The way of one user of a rush, as a browser sends it: login, home, form, start, until ready."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import time

@@ -1,7 +1,5 @@
 """The server of one session: started as its job starts it, asked for a first page, and weighed."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import queue

@@ -1,7 +1,5 @@
 """The hub in place of the real one, which answers what a session asks while it starts."""
 
-from __future__ import annotations
-
 import http.server
 import json
 import queue

@@ -6,8 +6,6 @@ would tell it; the hub is a program that answers at once. In each round every va
 once, in another order. The figures go to docs/benchmarks/session.json.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Mapping, Sequence

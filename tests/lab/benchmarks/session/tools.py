@@ -1,7 +1,5 @@
 """The tools of a session that this benchmark switches on and off."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

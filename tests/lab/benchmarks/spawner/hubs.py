@@ -1,7 +1,5 @@
 """Two hubs that differ in their spawner only, and two servers that differ in how they start."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """What running and waiting sessions cost: questions to Slurm, CPU and memory of the hub."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """From the request for a session to the first answer of its server, in five ways."""
 
-from __future__ import annotations
-
 import http.server
 import json
 import os

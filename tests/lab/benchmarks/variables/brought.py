@@ -1,7 +1,5 @@
 """Five notebooks of the kinds that people bring, as cells."""
 
-from __future__ import annotations
-
 PANDAS = (
     "import numpy as np\nimport pandas as pd\nrng = np.random.default_rng(0)",
     "sales = pd.DataFrame({'day': pd.date_range('2025-01-01', periods=500), 'shop': "

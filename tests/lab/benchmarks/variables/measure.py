@@ -1,7 +1,5 @@
 """Moves the variables of notebooks from one kernel to the next, and compares them."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Sequence

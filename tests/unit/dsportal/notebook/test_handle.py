@@ -1,7 +1,5 @@
 """What is said of a run that is stopped; how it ends is in tests/programs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

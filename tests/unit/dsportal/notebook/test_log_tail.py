@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dsportal.notebook.log_tail import LogTail
 
 

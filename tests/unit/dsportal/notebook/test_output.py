@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from dsportal.notebook.output import RankOutput, log_tail, split_label

@@ -1,7 +1,5 @@
 """How a point is compared with others; that it is stopped is in tests/programs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

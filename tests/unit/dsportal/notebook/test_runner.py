@@ -1,7 +1,5 @@
 """What a run leaves behind if it cannot start; how it runs is in tests/programs."""
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 from threading import Lock

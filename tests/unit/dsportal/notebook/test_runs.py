@@ -1,7 +1,5 @@
 """The list of a user's runs."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

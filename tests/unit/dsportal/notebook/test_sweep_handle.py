@@ -1,7 +1,5 @@
 """What is said of a sweep's points without a word of their own; others are in tests/programs."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

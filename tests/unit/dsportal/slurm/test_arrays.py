@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from dsportal.slurm.arrays import parse_max_array_size, tasks_of

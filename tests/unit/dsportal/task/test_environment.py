@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dsportal.frameworks.horovod_cycle import may_choose
 from dsportal.task.environment import (
     rank_environment,

@@ -1,7 +1,5 @@
 """Which GPU each rank of a run sees: whole GPUs, parts of them (MIG), one node and several."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

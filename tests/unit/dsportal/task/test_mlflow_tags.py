@@ -1,7 +1,5 @@
 """The tags of the runs of MLflow that ranks start."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

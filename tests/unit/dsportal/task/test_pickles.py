@@ -1,7 +1,5 @@
 """What is carried between the notebook and the ranks."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from pathlib import Path

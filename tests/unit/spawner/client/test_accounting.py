@@ -1,7 +1,5 @@
 """What the hub still knows while accounting is away."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 

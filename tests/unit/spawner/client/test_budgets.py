@@ -1,7 +1,5 @@
 """How budgets are asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """What is looked at before a job, and what each fault means to the user and to the site."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Where a job stands in the queue, told to many and asked for once."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Iterable, Iterator

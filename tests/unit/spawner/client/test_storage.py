@@ -1,7 +1,5 @@
 """How full folders are, as the launcher says it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

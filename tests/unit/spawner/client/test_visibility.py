@@ -1,7 +1,5 @@
 """What Slurm hides from the hub's account."""
 
-from __future__ import annotations
-
 import os
 import pwd
 from collections.abc import Sequence

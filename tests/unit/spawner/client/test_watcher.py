@@ -1,7 +1,5 @@
 """One look at Slurm for all sessions, on a clock that the test moves."""
 
-from __future__ import annotations
-
 import asyncio
 import heapq
 import itertools

@@ -1,7 +1,5 @@
 """What users read about budgets."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What one user asked for, by form and by REST."""
 
-from __future__ import annotations
-
 import pytest
 
 from dsportal.slurm.errors import OptionsError

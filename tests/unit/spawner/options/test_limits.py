@@ -1,7 +1,5 @@
 """How much one user may ask for."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """A plain option needs its row in the table, the spawner's trait and the setting: no more."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """From what a user asked for to the plan of a job."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Which other choice is offered after a session failed."""
 
-from __future__ import annotations
-
 import pytest
 
 from dsportal.slurm.states import JobState

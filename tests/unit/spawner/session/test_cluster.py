@@ -1,7 +1,5 @@
 """What a hub knows of its cluster in the first moments after its start."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 

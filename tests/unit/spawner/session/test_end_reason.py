@@ -1,7 +1,5 @@
 """Why a session ended, where Slurm's parts do not know it all at once."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from typing import Any

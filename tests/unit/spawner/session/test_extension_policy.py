@@ -1,7 +1,5 @@
 """The site's policy of extensions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The numbers of a limit on GPUs, from accounting and from the jobs that run."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The steps that the page shows while a session starts."""
 
-from __future__ import annotations
-
 import asyncio
 
 from spawner.session.progress import Fact, Progress, ProgressUpdate

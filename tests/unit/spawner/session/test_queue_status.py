@@ -1,7 +1,5 @@
 """What the waiting page says of this moment: place, expected start, node, and Slurm's silence."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from types import SimpleNamespace

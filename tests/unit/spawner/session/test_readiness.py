@@ -1,7 +1,5 @@
 """When a session's server counts as ready."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import ssl

@@ -1,7 +1,5 @@
 """A job that Slurm runs again: what squeue says, seen between two queries or not."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the hub's database keeps of a session."""
 
-from __future__ import annotations
-
 import json
 
 from dsportal.slurm.states import JobState

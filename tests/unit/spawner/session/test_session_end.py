@@ -1,7 +1,5 @@
 """The end of a session in use, as the hub's database keeps it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

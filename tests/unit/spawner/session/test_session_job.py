@@ -1,7 +1,5 @@
 """The job of one session, with a Slurm in memory; tests/slurm has a real one."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence

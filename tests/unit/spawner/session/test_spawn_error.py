@@ -1,7 +1,5 @@
 """The error of a refused start under JupyterHub 5, which has no such class."""
 
-from __future__ import annotations
-
 import runpy
 from typing import Any
 

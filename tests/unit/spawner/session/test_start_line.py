@@ -1,7 +1,5 @@
 """The line of starts: who is next, what each is told, and whom a slow or cancelled one holds up."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 

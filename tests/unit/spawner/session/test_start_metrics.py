@@ -1,7 +1,5 @@
 """Forecast and start of sessions: recorded, kept over a restart, and told to Prometheus."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

@@ -1,7 +1,5 @@
 """What scontrol prints of budgets."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What the job of a kernel leaves behind."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

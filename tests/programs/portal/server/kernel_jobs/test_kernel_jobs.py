@@ -1,7 +1,5 @@
 """A real kernel moves to a job and back, with a queue that runs jobs on this machine."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import json

@@ -1,7 +1,5 @@
 """What a user gets mail about, from one look at the session to the next."""
 
-from __future__ import annotations
-
 import pytest
 
 from portal.hub.mail.events import BOTH, END, START, Event, Look, Phase, compare

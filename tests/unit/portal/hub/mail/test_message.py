@@ -1,7 +1,5 @@
 """Words and headers of the portal's mail."""
 
-from __future__ import annotations
-
 import pytest
 
 from portal.hub.mail.events import Event

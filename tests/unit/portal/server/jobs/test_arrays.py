@@ -1,7 +1,5 @@
 """An array is one row, which counts its tasks."""
 
-from __future__ import annotations
-
 from portal.server.jobs.arrays import N_TASKS
 from portal.server.jobs.job import Action
 from portal.server.jobs.jobs import parse_lists

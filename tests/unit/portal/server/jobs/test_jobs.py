@@ -1,7 +1,5 @@
 """What is read out of squeue, sacct and job scripts."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from pathlib import Path
 

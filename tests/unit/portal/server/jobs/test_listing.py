@@ -1,7 +1,5 @@
 """Jobs and runs are one list."""
 
-from __future__ import annotations
-
 from portal.server.jobs.job import SlurmJob
 from portal.server.jobs.jobs import parse_lists, parse_queue
 from portal.server.jobs.listing import join_rows

@@ -1,7 +1,5 @@
 """Where jobs wrote that Slurm has forgotten."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Where a job writes, as scontrol says it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

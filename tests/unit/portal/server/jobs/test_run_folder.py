@@ -1,7 +1,5 @@
 """The list of runs reads what `dsportal` writes."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Runs are listed with their state in Slurm, and changed only if that does no harm."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from pathlib import Path

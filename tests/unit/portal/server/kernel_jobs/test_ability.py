@@ -1,7 +1,5 @@
 """Which kernels can have GPUs of their own."""
 
-from __future__ import annotations
-
 from jupyter_client.kernelspec import KernelSpec
 
 from portal.server.kernel_jobs.ability import why_not

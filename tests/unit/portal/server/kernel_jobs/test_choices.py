@@ -1,7 +1,5 @@
 """What the dialog of a kernel's button offers."""
 
-from __future__ import annotations
-
 import pytest
 
 from dsportal.slurm.errors import OptionsError

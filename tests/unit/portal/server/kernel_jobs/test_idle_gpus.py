@@ -1,7 +1,5 @@
 """When kernels lose GPUs that they do not use, with a clock of the test's own."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -1,7 +1,5 @@
 """What the notebook server reads of the use of a kernel's GPUs."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from types import SimpleNamespace

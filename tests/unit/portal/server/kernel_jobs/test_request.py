@@ -1,7 +1,5 @@
 """What users may ask for a kernel."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

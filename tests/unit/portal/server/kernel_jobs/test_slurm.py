@@ -1,7 +1,5 @@
 """The job of a kernel as sbatch is asked for it."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from datetime import datetime
