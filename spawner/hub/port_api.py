@@ -1,7 +1,7 @@
 """The API route where a session's server reports its port, once, with its own token."""
 
 import json
-from typing import Any, Protocol
+from typing import Any
 
 from jupyterhub.apihandlers import APIHandler
 from tornado.web import HTTPError
@@ -20,28 +20,6 @@ _MOST_BODY_BYTES = 4096
 LOWEST_PORT, HIGHEST_PORT = 1024, 65535
 
 
-class PortTaker(Protocol):
-    """What the handler needs of a spawner."""
-
-    port_min: int
-    port_max: int
-    any_port: bool
-    needs_certificate: bool
-
-    def owns_token(self, token_id: int) -> bool:
-        """Return whether the session's server holds this token.
-
-        Args:
-            token_id: Row of the token in the hub's database.
-
-        Returns:
-            False also if there is no session.
-        """
-
-    def take_port(self, port: int, certificate: str = "") -> bool:
-        """Take the port, if the session waits for one; return whether it does."""
-
-
 class PortHandler(APIHandler):
     """Takes `{"port": N}`, or `{"port": N, "certificate": PEM}` from a session with TLS.
 
@@ -56,7 +34,7 @@ class PortHandler(APIHandler):
         Raises:
             HTTPError: 400, 403 or 409, see the class.
         """
-        spawner: PortTaker = spawner_of_token(self)
+        spawner = spawner_of_token(self)
         port, certificate = self._parse_report()
         is_in_range = spawner.port_min <= port <= spawner.port_max
         if not is_in_range and not (spawner.any_port and LOWEST_PORT <= port <= HIGHEST_PORT):
@@ -98,7 +76,7 @@ def spawner_of_token(handler: APIHandler) -> Any:
     """Return the spawner of the session whose server makes the request.
 
     Returns:
-        A spawner with `owns_token`.
+        A `SessionMixin`.
 
     Raises:
         HTTPError: 403 if the token is not that of a session's server.

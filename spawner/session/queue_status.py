@@ -5,7 +5,6 @@ import contextlib
 import time
 from collections.abc import AsyncIterator
 from datetime import datetime
-from typing import Protocol
 
 from dsportal.amounts import count
 from dsportal.slurm.states import Phase
@@ -14,7 +13,7 @@ from spawner.session.cluster import Cluster
 from spawner.session.end_reason import add_state_step
 from spawner.session.limit_numbers import situation_of_wait
 from spawner.session.progress import Fact, Progress
-from spawner.session.session import Session
+from spawner.session.session_job import SessionJob
 from spawner.slurm.jobs import JobRecord
 
 EXPECTED_START = "Expected start"
@@ -28,20 +27,9 @@ NO_ANSWER = (
 )
 
 
-class StartingJob(Protocol):
-    """What this module needs of a session's job."""
-
-    session: Session
-    progress: Progress
-
-    @property
-    def record(self) -> JobRecord | None:
-        """What squeue said last."""
-
-
 @contextlib.asynccontextmanager
 async def keep_status_current(
-    job: StartingJob, cluster: Cluster, *, gpus: str
+    job: SessionJob, cluster: Cluster, *, gpus: str
 ) -> AsyncIterator[None]:
     """Keep the facts on the page up to date meanwhile.
 
@@ -55,7 +43,7 @@ async def keep_status_current(
         task.cancel()
 
 
-async def _follow(job: StartingJob, cluster: Cluster, gpus: str) -> None:
+async def _follow(job: SessionJob, cluster: Cluster, gpus: str) -> None:
     progress = job.progress
     while True:
         record, watcher = job.record, cluster.watcher

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import psutil
 
@@ -39,34 +38,6 @@ class Allotment:
 
     n_cores: int
     memory_mib: int | None
-
-
-class Source(Protocol):
-    """Where usage is read."""
-
-    def read(self) -> Usage:
-        """Return the usage so far.
-
-        Raises:
-            OSError: If it cannot be read.
-        """
-
-    def memory_limit_mib(self) -> int | None:
-        """Return the memory limit in MiB, or None if there is none."""
-
-    def n_killed_for_memory(self) -> int:
-        """Return how many processes of the job were killed because its memory was full.
-
-        Raises:
-            OSError: If it cannot be read.
-        """
-
-    def pids(self) -> list[int]:
-        """Return the process ids of the job on this node.
-
-        Raises:
-            OSError: If they cannot be read.
-        """
 
 
 class CgroupV1:
@@ -193,6 +164,10 @@ class Processes:
             return False
         environment = process.environ()
         return bool(environment.get("SLURM_JOB_ID") == self._job_id)
+
+
+# What a source cannot read is an OSError.
+Source = CgroupV1 | CgroupV2 | Processes
 
 
 def find_source(

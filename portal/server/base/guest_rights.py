@@ -5,9 +5,9 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from portal.server.base.hub_api import HubError
+from portal.server.base.hub_api import HubApi, HubError
 
 # So long an answer of the hub counts, and so long a guest may stay after the end of a share.
 ANSWER_COUNTS_S = 15.0
@@ -52,13 +52,6 @@ class ForReaders:
     """
 
 
-class RightsSource(Protocol):
-    """What says what guests may do."""
-
-    async def read_guest(self, name: str) -> Mapping[str, Any]:
-        """Return it as the hub's JSON."""
-
-
 class GuestRights:
     """Asks the hub, and remembers its answers for some seconds.
 
@@ -70,7 +63,7 @@ class GuestRights:
 
     def __init__(
         self,
-        hub: RightsSource,
+        hub: HubApi,
         log: logging.Logger,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:

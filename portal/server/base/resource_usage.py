@@ -4,13 +4,13 @@ import asyncio
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
-from portal.server.base.cgroup import MIB, Allotment, Usage
-from portal.server.base.gpus import GpuReading
-from portal.server.base.processes import Activity
+from portal.server.base.cgroup import MIB, Allotment, Source
+from portal.server.base.gpus import GpuReading, Gpus
+from portal.server.base.processes import Activity, ProcessReader
 
 T = TypeVar("T")
 HISTORY_S = 15 * 60
@@ -56,27 +56,6 @@ class ThinnedHistory(Generic[T]):
     def values(self) -> list[T]:
         """Return what is kept, oldest first; the last ones stand for shorter times."""
         return [*self._values, *(value for _, value in self._pieces)]
-
-
-class ReadsUsage(Protocol):
-    """A source of CPU and memory readings."""
-
-    def read(self) -> Usage:
-        """Return the usage so far."""
-
-
-class ReadsGpus(Protocol):
-    """A source of GPU readings."""
-
-    def read(self) -> Sequence[GpuReading]:
-        """Return a reading of each GPU of the session."""
-
-
-class ReadsActivity(Protocol):
-    """A source of readings of single programs, of storage and the network."""
-
-    def read(self) -> Activity:
-        """Return what was done since the last reading."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,19 +113,19 @@ class Meter:
 
     def __init__(
         self,
-        usage: ReadsUsage,
-        gpus: ReadsGpus,
+        usage: Source,
+        gpus: Gpus,
         allotment: Allotment,
         *,
         interval_s: float,
-        activity: ReadsActivity | None = None,
+        activity: ProcessReader | None = None,
         own_cpu_s: Callable[[], float] = time.process_time,
         now: Callable[[], float] = time.time,
     ) -> None:
         self.allotment = allotment
         self.interval_s = interval_s
         self._usage = _Reader(usage.read)
-        self._gpus = _Reader(lambda: tuple(gpus.read()))
+        self._gpus = _Reader(gpus.read)
         self._activity = _Reader(Activity if activity is None else activity.read)
         self._can_tell_activity = activity is not None
         self.activity = Activity()

@@ -1,6 +1,7 @@
 """REST API `portal/api/uploads` and the archives of folders."""
 
 import asyncio
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from urllib.parse import quote
 
 from jupyter_core.utils import ensure_async
 from jupyter_server.base.handlers import APIHandler, JupyterHandler
+from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError
 
 from portal.server.base.authorization import RouteArguments, for_the_user
@@ -15,9 +17,54 @@ from portal.server.base.chunks import ChunksHandler
 from portal.server.base.preview import preview
 from portal.server.base.transfers import Transfers
 from portal.server.files.archive import stream_archive
-from portal.server.files.sending import send_pieces
 from portal.server.files.upload import Upload
 from portal.settings.session_tables import SessionTables
+
+_LEAST_BYTES = 256 * 1024
+
+
+async def send_pieces(
+    handler: JupyterHandler,
+    pieces: Generator[bytes, None, None],
+    name: str,
+    note: Callable[[], None],
+) -> None:
+    """Send all that `pieces` yields, as fast as the browser takes it, then close `pieces`.
+
+    If they fail, the connection is cut, so that the browser knows that the end is missing.
+
+    Args:
+        handler: Its headers are set.
+        pieces: What is sent; made in threads.
+        name: What it is, for the log.
+        note: Called after each piece.
+    """
+    try:
+        while piece := await asyncio.to_thread(_gather, pieces):
+            handler.write(piece)
+            # Waits until the browser has taken it.
+            await handler.flush()
+            note()
+    except StreamClosedError:
+        handler.log.info("The download of %s was given up", name)
+    except Exception:
+        handler.log.exception("The download of %s failed", name)
+        # Tornado would finish the answer, and half an archive would look like a whole one.
+        handler.detach().close()
+    finally:
+        await asyncio.to_thread(pieces.close)
+
+
+def _gather(pieces: Iterator[bytes]) -> bytes:
+    # Many small files make one piece: a piece needs a thread's turn.
+    found: list[bytes] = []
+    n_bytes = 0
+    for piece in pieces:
+        found.append(piece)
+        n_bytes += len(piece)
+        if n_bytes >= _LEAST_BYTES:
+            break
+    return b"".join(found)
 
 
 async def local_path(handler: JupyterHandler) -> Path:

@@ -1,7 +1,9 @@
 """REST API `portal/api/s3`: the drive, its uploads and downloads, and the user's keys."""
 
 import sys
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import quote
 
@@ -12,15 +14,46 @@ from tornado.web import HTTPError
 
 from portal.server.base.authorization import RouteArguments, for_the_user
 from portal.server.base.chunks import Chunk, ChunksHandler
+from portal.server.base.preview import Preview, PreviewError, check_kind, preview
 from portal.server.s3.contents import S3Contents, split
-from portal.server.s3.errors import S3Error, S3KeysError
+from portal.server.s3.errors import S3Error, S3KeysError, S3NotFoundError
 from portal.server.s3.keys import Keys
-from portal.server.s3.preview import preview_object
 from portal.server.s3.store import Entry, Store
 from portal.server.s3.upload import S3Uploads
 
-_PIECE_BYTES = 1024 * 1024
+_MIB = 1024 * 1024
+# Whoever looks at a file waits for all of it.
+_MOST_BYTES = 512 * _MIB
 _MOST_KEY = 4096
+
+
+def preview_object(store: Store, bucket: str, key: str) -> Preview:
+    """Return what is in a file of S3."""
+    entry = store.look(bucket, key) if key else None
+    if entry is None:
+        raise S3NotFoundError("This file no longer exists. Reload the list.")
+    check_kind(entry.name)
+    if (entry.size_bytes or 0) > _MOST_BYTES:
+        raise PreviewError(
+            f"{entry.name} has {(entry.size_bytes or 0) // _MIB} MiB, and files of S3 with up to"
+            f" {_MOST_BYTES // _MIB} MiB have a preview. Download it, or read it in a cell."
+        )
+    with tempfile.TemporaryDirectory(prefix="s3-preview-") as folder:
+        path = Path(folder, entry.name)
+        pieces = store.pieces(bucket, key, _MIB)
+        try:
+            with path.open("xb") as file:
+                for piece in pieces:
+                    file.write(piece)
+        # Those of the connection are S3Error.
+        except OSError as error:
+            raise PreviewError(
+                f"{entry.name} has no preview now: it cannot be kept in {tempfile.gettempdir()}"
+                f" ({error.strerror}). Download it, or read it in a cell."
+            ) from error
+        finally:
+            pieces.close()
+        return preview(path)
 
 
 class S3ContentsHandler(RouteArguments, ContentsHandler):
@@ -69,7 +102,7 @@ class S3FilesHandler(RouteArguments, JupyterHandler):
         """
         bucket, key = split(path)
         entry = await self.store.run(lambda: self._look(bucket, key))
-        pieces = self.store.pieces(bucket, key, _PIECE_BYTES)
+        pieces = self.store.pieces(bucket, key, _MIB)
         piece = await self.store.run(lambda: next(pieces, b""))
         # Never shown as a page: a file may hold a script.
         self.set_header("Content-Type", "application/octet-stream")

@@ -4,29 +4,15 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from portal.server.base.hub_api import HubError
+from portal.server.base.hub_api import HubApi, HubError
 from portal.settings.session_tables import read_settings
 
 # How old the hub's answer may be. A thousand open sessions make 17 requests a second.
 ANSWER_AGE_S = 60.0
 NEAR_ANSWER_AGE_S = 15.0
 _NEAR_S = 600
-
-
-class Hub(Protocol):
-    """The part of the hub's API that the clock needs."""
-
-    async def read_session(self) -> dict[str, Any]:
-        """Return "left_s", "extension" and "notices"."""
-
-    async def extend(self) -> dict[str, Any]:
-        """Extend the session.
-
-        Returns:
-            The same as `read_session`.
-        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +47,11 @@ class SessionClock:
     """
 
     def __init__(
-        self, hub: Hub, environment: Mapping[str, str], *, now: Callable[[], float] = time.monotonic
+        self,
+        hub: HubApi,
+        environment: Mapping[str, str],
+        *,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._hub = hub
         self._now = now

@@ -6,7 +6,7 @@ from typing import Any
 
 from traitlets.config import Config
 
-from portal.server.collaboration.documents import (
+from portal.server.collaboration.plugin import (
     SERVER_EXTENSIONS,
     load_collaboration,
 )

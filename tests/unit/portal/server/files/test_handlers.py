@@ -9,7 +9,7 @@ from tornado.httpserver import HTTPServer
 from tornado.testing import bind_unused_port
 from tornado.web import Application, RequestHandler
 
-from portal.server.files.sending import send_pieces
+from portal.server.files.handlers import send_pieces
 
 PIECE = b"x" * 300_000
 END = b"0\r\n\r\n"
