@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,19 @@ from dsportal.errors import LaunchError, printable
 from dsportal.launch.job_file import NOTEBOOK, PROGRAMS, render_job_file
 from dsportal.launch.layout import parse_layout
 from dsportal.launch.sbatch import JobRequest
-from dsportal.launch.session import SessionAllocation
-from dsportal.notebook.notebook_job import run_notebook
 from dsportal.packages.start import KERNEL
+from dsportal.slurm.again import EVERY, Again, new_series, parse_again
 from dsportal.slurm.errors import PortalError
 from dsportal.task.notebook import find_notebook, is_notebook, parse_parameter
 from portal.activate_command import SCRIPT, find_activation
 from portal.hub.settings.loader import DEFAULT_SETTINGS_PATH, load_settings
+from portal.job_submission import (
+    check_limits,
+    forecast,
+    log_of,
+    submit_again,
+    submit_notebook,
+)
 from portal.settings.session_tables import read_settings
 from spawner.session_settings import VARIABLE
 from spawner.settings.resources import ResourceSettings
@@ -96,6 +103,17 @@ def add_commands(commands: Any) -> None:
     new.add_argument(
         "--submit", action="store_true", help="queue a notebook at once, without a job file"
     )
+    new.add_argument(
+        "--forecast", action="store_true", help="only say when it would start, or why it would not"
+    )
+    new.add_argument(
+        "--at", metavar="HH:MM", default="", help="begin then, by the clock of the cluster"
+    )
+    new.add_argument(
+        "--every",
+        choices=EVERY,
+        help="run a notebook again and again, at the time of --at, or else at that of now",
+    )
     new.add_argument("--force", action="store_true", help="replace an existing file")
     new.add_argument("script", type=Path, help="training script, or a notebook")
     # The script's own options too, which argparse would else take for ours.
@@ -110,6 +128,9 @@ def add_commands(commands: Any) -> None:
         help="in a job: run a notebook to its end",
         description="Runs NOTEBOOK in its own kernel, in the job that a job file of 'dsportal job "
         "new' asks for. The executed notebook, its log and its result are beside it.",
+    )
+    run.add_argument(
+        "--again", type=Path, metavar="SCRIPT", help="this job's own, of one that runs again"
     )
     run.add_argument("notebook", type=Path, help="notebook, or the folder of a run")
     run.add_argument("arguments", nargs=argparse.REMAINDER, help="parameters, such as -p lr=0.1")
@@ -128,8 +149,11 @@ def write_job(arguments: argparse.Namespace) -> int:
         raise JobError(f"There is no script {script}. Paths start at {Path.cwd()}.")
     if is_notebook(script):
         check_notebook(script, arguments.arguments)
-    elif arguments.submit:
-        raise JobError("--submit is for notebooks. Leave it out, and submit the job file: sbatch.")
+    elif arguments.submit or arguments.every:
+        raise JobError(
+            "--submit and --every are for notebooks. Leave them out, and submit the job file: "
+            "sbatch."
+        )
     if arguments.mpi and arguments.program != "horovod":
         raise JobError(f"--mpi is for Horovod. Leave it out for --with {arguments.program}.")
     try:
@@ -145,6 +169,7 @@ def write_job(arguments: argparse.Namespace) -> int:
         find_activation(arguments.kernel)
     kernel = arguments.kernel or PROGRAMS[arguments.program] or os.environ.get(KERNEL, "")
     rule = _rule(os.environ)
+    again, begin = _when(arguments)
     request = JobRequest(
         name=script.stem,
         shape=shape,
@@ -155,19 +180,38 @@ def write_job(arguments: argparse.Namespace) -> int:
         partition=arguments.partition,
         account=arguments.account,
         qos=arguments.qos,
+        begin="" if begin is None else f"{begin:%Y-%m-%dT%H:%M:%S}",
+        comment="" if again is None else again.mark,
     )
-    if arguments.submit:
-        return _submit(arguments, request, rule)
+    if arguments.forecast or arguments.submit:
+        check_limits(request)
+    command = str(_commands() / "dsportal")
+    if arguments.forecast:
+        print(forecast(request))
+        return 0
+    if arguments.submit and again is None:
+        submit_notebook(
+            script,
+            request,
+            parameters_of(arguments.arguments),
+            command=command,
+            simulated_gpus=rule.simulated_gpus,
+        )
+        return 0
     text = render_job_file(
         request,
         script=script,
         arguments=arguments.arguments,
         program=NOTEBOOK if is_notebook(script) else arguments.program,
-        command=str(_commands() / "dsportal"),
+        command=command,
         activate=() if is_notebook(script) else _activate(kernel),
         simulated_gpus=rule.simulated_gpus,
         mpi=arguments.mpi,
+        log=None if again is None else log_of(again),
     )
+    if arguments.submit and again is not None:
+        submit_again(script, request, text, again)
+        return 0
     if arguments.output == Path("-"):
         sys.stdout.buffer.write(os.fsencode(text))
         return 0
@@ -184,33 +228,12 @@ def write_job(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _submit(arguments: argparse.Namespace, request: JobRequest, rule: Rule) -> int:
-    # One GPU with what comes with it at this site.
-    place = SessionAllocation(
-        job_id=0,
-        node="",
-        n_gpus=1,
-        n_cores=rule.cores_per_gpu,
-        n_usable_cores=rule.cores_per_gpu,
-        simulated_gpus=rule.simulated_gpus,
-        memory_mib=rule.memory_mib_per_gpu,
-        partition=request.partition,
-        account=request.account,
-        qos=request.qos,
-    )
-    try:
-        run_notebook(
-            arguments.script,
-            (),
-            {"parameters": parameters_of(arguments.arguments)},
-            shape=request.shape,
-            session=place,
-            walltime_s=request.walltime_s,
-            command=str(_commands() / "dsportal"),
-        )
-    except LaunchError as error:
-        raise JobError(str(error)) from error
-    return 0
+def _when(arguments: argparse.Namespace) -> tuple[Again | None, datetime | None]:
+    """Return when the job runs again, if it does, and when it begins; None for at once."""
+    now = datetime.now()
+    again = parse_again(arguments.every or "day", arguments.at or f"{now:%H:%M}", new_series())
+    begin = again.after(now) if arguments.at else None
+    return (again if arguments.every else None), begin
 
 
 def run_job(arguments: argparse.Namespace) -> int:
@@ -218,7 +241,8 @@ def run_job(arguments: argparse.Namespace) -> int:
     # The head node's environment has no Jupyter kernels.
     from portal.batch.start import start_notebook
 
-    return start_notebook(arguments.notebook, parameters_of(arguments.arguments))
+    parameters = parameters_of(arguments.arguments)
+    return start_notebook(arguments.notebook, parameters, arguments.again)
 
 
 def check_notebook(notebook: Path, words: Sequence[str]) -> None:

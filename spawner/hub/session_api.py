@@ -1,7 +1,7 @@
 """API routes for a session's server, or its user, about the session's time.
 
-* GET /hub/api/dsportal/session: time left and notices, with the session's own token; `?job=ID`
-  also asks for the place in the queue of that job, one of the session's kernels.
+* GET /hub/api/dsportal/session: time left and notices, with the session's own token; `?job=ID`,
+  once or more, also asks for the places in the queue of these jobs.
 * POST /hub/api/dsportal/extend: extend it, with the session's own token.
 * DELETE /hub/api/dsportal/session: stop it, with the session's own token; `?because=idle` has the
   hub tell its user that nobody used it; `?because=exit` says that the server ends by itself
@@ -36,16 +36,19 @@ class SessionHandler(APIHandler):
     async def get(self) -> None:
         """Answer with `describe_time` and "notices": 200, or 403 for any other token.
 
-        With a job it has "place", in words; empty if that is not known.
+        With jobs it has "places", in words by their ids, as far as they are known.
         """
         spawner = spawner_of_token(self)
         notices = [str(text) for text in spawner.session_notices()]
         told = {**describe_time(spawner), "notices": notices}
-        job_id = self.get_query_argument("job", "")
-        if _JOB_ID.fullmatch(job_id):
-            # Slurm may show a user their own jobs only; the hub sees the whole queue.
-            place = await spawner.cluster.queue.place(int(job_id))
-            told["place"] = "" if place is None else f"{QUEUE_PLACE}: {format_place(place)}."
+        job_ids = [word for word in self.get_query_arguments("job") if _JOB_ID.fullmatch(word)]
+        # Slurm may show a user their own jobs only; the hub sees the whole queue.
+        places = {word: await spawner.cluster.queue.place(int(word)) for word in job_ids}
+        told["places"] = {
+            word: f"{QUEUE_PLACE}: {format_place(place)}."
+            for word, place in places.items()
+            if place is not None
+        }
         self.finish(json.dumps(told))
 
     async def delete(self) -> None:

@@ -1,5 +1,6 @@
 """JupyterLab's form that runs a notebook as a job, in Chromium."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from playwright.sync_api import BrowserContext, Page, Route, expect  # noqa: E40
 from tests.support.chromium import TIMEOUT_MS  # noqa: E402
 from tests.support.notebook_server import NotebookServer, start_jupyterlab  # noqa: E402
 
-ROUTE = "**/portal/api/notebook-jobs*"
+ROUTE = re.compile(r"/portal/api/notebook-jobs(\?.*)?$")
+FORECAST = re.compile(r"/portal/api/notebook-jobs/forecast(\?.*)?$")
 
 
 @pytest.fixture(scope="module")
@@ -67,12 +69,34 @@ def test_the_form_sends_the_size_and_what_was_changed(page: Page) -> None:
         route.fulfill(status=201, json={"message": "train.ipynb runs as job 12."})
 
     page.route(ROUTE, note)
+    page.locator(".dsp-form select").select_option("every Monday")
+    page.locator(".dsp-form").get_by_label("At", exact=True).fill("4:00")
     page.locator(".dsp-form").get_by_label("lr", exact=True).fill("0.5")
     page.get_by_role("button", name="Run as a Job").click()
 
     expect(page.get_by_text("train.ipynb runs as job 12.").first).to_be_visible()
     size = {"gpus": "2", "nodes": "1", "hours": "2"}
-    assert sent == [{"path": "train.ipynb", **size, "parameters": {"lr": "0.5"}}]
+    when = {"every": "monday", "at": "4:00"}
+    assert sent == [{"path": "train.ipynb", **size, **when, "parameters": {"lr": "0.5"}}]
+
+
+def test_the_form_says_when_the_job_would_start_or_why_it_would_not(page: Page) -> None:
+    page.route(
+        FORECAST,
+        lambda route: route.fulfill(
+            json={"message": f"{route.request.post_data_json['gpus']} GPUs: about 14:20."}
+        ),
+    )
+    form = page.locator(".dsp-form")
+    form.get_by_label("GPUs", exact=True).fill("4")
+    expect(form.get_by_role("status")).to_have_text("4 GPUs: about 14:20.")
+
+    # The real answer: three nodes cannot have four GPUs.
+    page.unroute(FORECAST)
+    form.get_by_label("Nodes", exact=True).fill("3")
+    expect(form.get_by_role("status")).to_contain_text("every node has the same number of ranks")
+    form.get_by_label("Nodes", exact=True).fill("many")
+    expect(form.get_by_role("status")).to_have_text("")
 
 
 def test_a_refused_job_leaves_the_form_open_with_the_reason(page: Page) -> None:

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
@@ -60,10 +61,7 @@ def test_a_notebook_runs_to_its_end_with_its_parameters_in_its_own_kernel(
     folder = session.working_dir / f"notebook-{kernel}"
     folder.mkdir()
     sources, printed = NOTEBOOKS[kernel]
-    notebook = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, sources)))
-    notebook.cells[0].metadata["tags"] = ["parameters"]
-    notebook.metadata["kernelspec"] = {"name": kernel, "display_name": kernel}
-    nbformat.write(notebook, folder / "train.ipynb")
+    write_notebook(folder, kernel, sources)
 
     options = ["--gpus", "1", "--hours", "0.1"]
     as_user(session, folder, DSPORTAL, "job", "new", *options, "train.ipynb", "-p", "lr=0.5")
@@ -74,6 +72,57 @@ def test_a_notebook_runs_to_its_end_with_its_parameters_in_its_own_kernel(
     assert json.loads(result.read_text())["state"] == "done", result.read_text()
     assert printed in executed.read_text()
     assert printed in executed.with_suffix(".log").read_text()
+
+
+def write_notebook(folder: Path, kernel: str, sources: list[str]) -> None:
+    notebook = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, sources)))
+    notebook.cells[0].metadata["tags"] = ["parameters"]
+    notebook.metadata["kernelspec"] = {"name": kernel, "display_name": kernel}
+    nbformat.write(notebook, folder / "train.ipynb")
+
+
+def result_of(folder: Path) -> dict[str, Any]:
+    """Wait for the end of the one notebook that runs, and forget its files."""
+    result = eventually(lambda: next(folder.glob("train-*.json"), None), timeout_s=120)
+    said: dict[str, Any] = json.loads(result.read_text())
+    for path in folder.glob("train-*"):
+        path.unlink()
+    return said
+
+
+def jobs_of(user: str, state: str) -> dict[str, str]:
+    """Return the comments of a user's jobs in a state, by their ids."""
+    lines = slurm("squeue", "--noheader", f"--user={user}", f"--states={state}", "--format=%i %k")
+    return dict(line.split(" ", 1) for line in lines.splitlines())
+
+
+def slurm(*words: str) -> str:
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+
+def test_a_notebook_runs_again_after_a_failure_but_not_after_its_user_has_cancelled_it(
+    session: SlurmSession,
+) -> None:
+    folder = session.working_dir / "again"
+    folder.mkdir()
+    write_notebook(folder, "python3", ["import os; print(sorted(os.environ))", "1/0"])
+    every = ("job", "new", "--submit", "--hours", "0.1", "--every", "day", "train.ipynb")
+    as_user(session, folder, "env", "JUPYTERHUB_API_TOKEN=secret", DSPORTAL, *every)
+    assert result_of(folder)["failed_cell"]["source"] == "1/0"
+
+    (second,) = eventually(lambda: jobs_of(session.user, "PENDING"), timeout_s=30)
+    assert "dsportal: every day at " in jobs_of(session.user, "PENDING")[second]
+    assert "JUPYTERHUB" not in slurm("scontrol", "write", "batch_script", second, "-")
+    write_notebook(folder, "python3", ["import time; time.sleep(100)"])
+    slurm("scontrol", "update", f"JobId={second}", "StartTime=now")
+    (third,) = eventually(lambda: jobs_of(session.user, "PENDING").keys() - {second}, timeout_s=60)
+    eventually(lambda: next(folder.glob("train-*.log"), None), timeout_s=60)
+    as_user(session, folder, "scancel", second)
+    assert result_of(folder)["state"] == "stopped"
+
+    slurm("scontrol", "update", f"JobId={third}", "StartTime=now")
+    eventually(lambda: not jobs_of(session.user, "PENDING,RUNNING,COMPLETING"), timeout_s=60)
+    assert not list(folder.glob("train-*"))
 
 
 def test_a_script_trains_on_two_nodes_without_a_notebook(session: SlurmSession) -> None:

@@ -6,6 +6,7 @@ from typing import Literal
 
 from portal.hub.formatting import format_day, format_gpus
 from spawner.forecast.forecaster import Forecast, Rejection
+from spawner.slurm.gres import GpuCount
 
 Tone = Literal["good", "wait", "off"]
 
@@ -50,6 +51,15 @@ def describe_start(forecast: Forecast | None, now: datetime, *, is_free: bool) -
     if answer - now <= _NOW:
         return Start(words="starts now", tone="good", is_now=True)
     return Start(words=_later(answer, now), tone="wait", is_far=answer - now > _LONG)
+
+
+def describe_free(count: GpuCount, waiting: str = "a session") -> str:
+    """Return a sentence about free GPUs, for which what is `waiting` waits; "" without any."""
+    if count.free:
+        return f"{count.free} of {count.total} GPUs are free now."
+    if count.total:
+        return f"All {count.total} GPUs are taken now, so {waiting} waits until one is free."
+    return ""
 
 
 def with_alternative(start: Start, n_gpus: int, starts: dict[int, Start]) -> Start:

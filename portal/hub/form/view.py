@@ -16,7 +16,7 @@ from portal.hub.form.defaults import select
 from portal.hub.form.fields import Field, advanced_fields, main_fields
 from portal.hub.form.forecasts import read_forecasts
 from portal.hub.form.gpu_choices import Choice, GpuChoices, make_gpu_choices
-from portal.hub.form.start_times import Start, describe_start, with_alternative
+from portal.hub.form.start_times import Start, describe_free, describe_start, with_alternative
 from spawner.forecast.forecaster import Forecast
 from spawner.hub.session_mixin import SessionMixin
 from spawner.options.job_options import JobOptions
@@ -78,12 +78,7 @@ class FormView:
     @property
     def free(self) -> str:
         """A sentence about free GPUs; "" if there are no GPUs at all."""
-        count = self.offer.count
-        if count.free:
-            return f"{count.free} of {count.total} GPUs are free now."
-        if count.total:
-            return f"All {count.total} GPUs are taken now, so a session waits until one is free."
-        return ""
+        return describe_free(self.offer.count)
 
     @property
     def has_chosen_advanced(self) -> bool:

@@ -2,7 +2,7 @@
 
 import json
 import ssl
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -49,10 +49,16 @@ class HubApi:
 
     async def read_place(self, job_id: int) -> str:
         """Return the place in the queue of a job that waits, in words; empty if it is not known."""
+        return (await self.read_places([job_id])).get(job_id, "")
+
+    async def read_places(self, job_ids: Sequence[int]) -> dict[int, str]:
+        """Return the places in the queue of jobs that wait, in words, as far as they are known."""
+        jobs = "&".join(f"job={job_id}" for job_id in job_ids)
         try:
-            return str((await self._ask("GET", f"session?job={job_id}")).get("place", ""))
+            places = (await self._ask("GET", f"session?{jobs}")).get("places", {})
         except HubError:
-            return ""
+            return {}
+        return {int(job_id): str(place) for job_id, place in places.items()}
 
     async def extend(self) -> dict[str, Any]:
         """Extend the session.

@@ -15,7 +15,7 @@ from jupyter_server.base.handlers import APIHandler
 
 from portal.server.base.authorization import RouteArguments, for_the_user, whole_number
 from portal.server.jobs.errors import JobError
-from portal.server.jobs.job import parse_action
+from portal.server.jobs.job import Action, parse_action, parse_hours
 from portal.server.jobs.listing import JobList
 
 
@@ -92,8 +92,15 @@ class JobHandler(_JobsAPIHandler):
 
     @for_the_user
     async def post(self, job_id: str) -> None:
-        """Hold, release or requeue it: `{"action": "release"}`; 204, or 404 as for `delete`."""
-        await self.jobs.queue.change(job_id, parse_action(self.value("action")))
+        """Hold, release or requeue it: `{"action": "release"}`; 204, or 404 as for `delete`.
+
+        `{"action": "shorten", "hours": 0.5}` lowers its time limit.
+        """
+        action = parse_action(self.value("action"))
+        if action is Action.SHORTEN:
+            await self.jobs.queue.shorten(job_id, parse_hours(self.value("hours")))
+        else:
+            await self.jobs.queue.change(job_id, action)
         self.finish_empty()
 
     @for_the_user
@@ -101,6 +108,18 @@ class JobHandler(_JobsAPIHandler):
         """Cancel it: 204, or 404 if the user has no queued or running job with this id."""
         await self.jobs.queue.cancel(job_id)
         self.finish_empty()
+
+
+class JobScriptHandler(_JobsAPIHandler):
+    """The script of a job."""
+
+    @for_the_user
+    async def get(self, job_id: str) -> None:
+        """Return its path from the root: `{"path": "folder/sample.job"}`."""
+        path = await self.jobs.queue.find_script(job_id)
+        if not path.is_relative_to(self.root):
+            raise JobError(f"{path} is outside your files. Submit it in a terminal.")
+        self.finish({"path": str(path.relative_to(self.root))})
 
 
 class JobOutputHandler(_JobsAPIHandler):
@@ -156,6 +175,7 @@ def job_routes(jobs: JobList, root_dir: str) -> list[Any]:
         (r"/portal/api/jobs/preview", JobPreviewHandler, shared),
         (r"/portal/api/jobs/([^/]+)", JobHandler, shared),
         (r"/portal/api/jobs/([^/]+)/output", JobOutputHandler, shared),
+        (r"/portal/api/jobs/([^/]+)/script", JobScriptHandler, shared),
         (r"/portal/api/runs/([^/]+)", RunHandler, shared),
         (r"/portal/api/runs/([^/]+)/stop", RunStopHandler, shared),
         (r"/portal/api/runs/([^/]+)/output", RunOutputHandler, shared),

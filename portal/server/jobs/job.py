@@ -6,13 +6,20 @@ from typing import Any
 
 from portal.server.jobs.errors import JobError
 
+# A year.
+MOST_HOURS = 8760
+
 
 class Action(StrEnum):
-    """What the user can do with a job besides cancelling it, as commands of scontrol."""
+    """What the user can do with a job besides cancelling it.
+
+    All but SHORTEN, which lowers the time limit, are commands of scontrol.
+    """
 
     HOLD = "hold"
     RELEASE = "release"
     REQUEUE = "requeue"
+    SHORTEN = "shorten"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +46,10 @@ class SlurmJob:
         reason: Why it waits or did not end well, and the next step, in words; "" for neither.
         array: The id of the array below whose row it is listed, or "".
         tasks: Of the row of an array, how many of its tasks are in which state, in words; else "".
+        again: When it runs again, such as "every day at 04:00", or "".
+        series: What the jobs that follow each other so share, or "".
+        has_script: Whether it is over and was submitted with a file that may be there.
+        place: Its place in the queue in words; "" if it does not wait there, or it is not known.
     """
 
     id: str
@@ -62,6 +73,10 @@ class SlurmJob:
     reason: str
     array: str = ""
     tasks: str = ""
+    again: str = ""
+    series: str = ""
+    has_script: bool = False
+    place: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Return the job as JSON values."""
@@ -77,3 +92,15 @@ def parse_action(value: object) -> Action:
     if action is None:
         raise JobError(f"{value!r:.60} cannot be done to a job. Choose {', '.join(Action)}.")
     return action
+
+
+def parse_hours(value: object) -> int:
+    """Return the seconds of a time limit, a minute or more; `value` is what a request says."""
+    try:
+        hours = float(str(value))
+    except ValueError:
+        hours = 0.0
+    # Not a number is not in between.
+    if not 1 / 60 <= hours <= MOST_HOURS:
+        raise JobError(f"{value!r:.60} is no time limit. Give hours, such as 2 or 0.5.")
+    return round(hours * 3600)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from dsportal.diagnosis import Situation, explain_end, explain_waiting, is_held
 from dsportal.diagnosis.messages import JOB, SESSION, Subject
+from dsportal.slurm.again import read_mark
 from dsportal.slurm.listing import Sacct, Squeue
 from dsportal.slurm.states import JobState, Phase, parse_cancelled_by, parse_state
 from portal.server.jobs.arrays import count_tasks, fold, newest
@@ -14,20 +15,23 @@ from portal.server.jobs.times import elapsed_words, limit_words, parse_time
 from spawner.slurm.jobs import NAME_PREFIX
 
 # Id, state, partition, time used, time limit, number of nodes, cores, GPUs of each node, start,
-# reason, nodes and name of a job. The start of one that waits is what Slurm expects.
-QUEUED = Squeue("iTPMlDCbSrNj")
+# reason, nodes, comment and name of a job. The start of one that waits is what Slurm expects.
+QUEUED = Squeue("iTPMlDCbSrNkj")
 # The same fields in the same order, so that one function reads both; of what has ended the end is
-# the time, and the exit code the reason.
+# the time, the exit code the reason, and the command that submitted it stands before the comment.
 ENDED = Sacct(
     (
         *("JobID", "State", "Partition", "Elapsed", "Timelimit", "AllocNodes", "AllocCPUS"),
-        *("ReqTRES", "End", "ExitCode", "NodeList", "JobName"),
+        *("ReqTRES", "End", "ExitCode", "NodeList", "SubmitLine", "Comment", "JobName"),
     )
 )
 # Ended jobs and arrays of one list.
 N_ENDED = 50
 # Of which accounting prints the state too, but squeue knows it better.
 _NOT_OVER = frozenset({"PENDING", "RUNNING", "SUSPENDED", "REQUEUED"})
+_OF_NEXT_RUN = frozenset({"BeginTime", "Dependency"})
+# A word besides options is its script, or belongs to an option.
+_WITH_SCRIPT = re.compile(r"\S*\bsbatch(?= ).* [^-\s]")
 _GPUS = re.compile(r"gres[/:]gpu(?::(?P<type>[^,:=]+))?[:=](?P<n>[0-9]+)")
 # Words for users; a state that is not here is shown as Slurm calls it.
 _WORDS = {
@@ -70,39 +74,37 @@ def parse_queue(
 
 
 def parse_lists(
-    queued: str, accounting: str, nonce: str, *, user_uid: int | None = None
+    queued: str, accounted: Sequence[list[str]], nonce: str, *, user_uid: int | None = None
 ) -> list[SlurmJob]:
     """Return what waits and runs, of squeue, and then what has ended, of sacct; arrays folded.
 
     Args:
         queued: Lines of `QUEUED`; others are skipped.
-        accounting: Lines of `ENDED`, likewise, of which sessions are left out.
-        nonce: Prefix of the first, and between the fields of the second.
+        accounted: Rows of `ENDED`, of which sessions are left out.
+        nonce: Prefix of the lines.
         user_uid: The user's uid, to tell whose cancellation it was.
     """
     ids = {fields[0] for fields in QUEUED.rows(queued, nonce)}
-    queue = parse_queue(queued, nonce, parse_gpus(accounting, nonce, ids))
+    queue = parse_queue(queued, nonce, parse_gpus(accounted, ids))
     # A job that is just ending can be in both.
-    ended = [fields for fields in _ended(accounting, nonce) if fields[0] not in ids]
+    ended = [fields for fields in _ended(accounted) if fields[0] not in ids]
     states = [(job.id, job.label) for job in queue]
     counts = count_tasks([*states, *((fields[0], _label(fields[1])) for fields in ended)])
     shown = newest(ended, [fields[0] for fields in ended], counts, N_ENDED)
     return fold([*queue, *(_ended_job(fields, user_uid) for fields in shown)], counts)
 
 
-def parse_gpus(text: str, nonce: str, job_ids: Collection[str]) -> dict[str, tuple[int, str]]:
+def parse_gpus(rows: Sequence[list[str]], job_ids: Collection[str]) -> dict[str, tuple[int, str]]:
     """Return number and type of the GPUs of each of these jobs that has some, by its id.
 
-    `text` has lines of `ENDED`, also of jobs that wait or run; `nonce` separates the fields.
+    `rows` of `ENDED` are also of jobs that wait or run.
     """
-    found = {
-        fields[0]: _gpus(fields[7]) for fields in ENDED.rows(text, nonce) if fields[0] in job_ids
-    }
+    found = {fields[0]: _gpus(fields[7]) for fields in rows if fields[0] in job_ids}
     return {job_id: gpus for job_id, gpus in found.items() if gpus[0]}
 
 
-def _ended(text: str, nonce: str) -> Iterator[list[str]]:
-    for fields in ENDED.rows(text, nonce):
+def _ended(rows: Sequence[list[str]]) -> Iterator[list[str]]:
+    for fields in rows:
         if fields[1] not in _NOT_OVER and not _is_session(fields):
             yield fields
 
@@ -115,6 +117,9 @@ def _ended_job(fields: list[str], user_uid: int | None) -> SlurmJob:
 def _why_it_waits(fields: Sequence[str], *, n_gpus: int) -> str:
     state = parse_state(fields[1])
     if state.phase is not Phase.WAITING:
+        return ""
+    # What runs again and again waits for its time, which is said anyway.
+    if fields[9] in _OF_NEXT_RUN and read_mark(fields[-2]) is not None:
         return ""
     situation = Situation(subject=_subject(fields), n_gpus=n_gpus, partition=fields[2])
     return str(explain_waiting(fields[9], situation, state=state))
@@ -151,6 +156,7 @@ def _job(fields: list[str], *, is_over: bool, reason: str, gpus: tuple[int, str]
     is_waiting = not is_over and state.phase is Phase.WAITING
     is_session = _is_session(fields)
     at = parse_time(fields[8])
+    again = None if is_over else read_mark(fields[-2])
     return SlurmJob(
         id=fields[0],
         state=word,
@@ -169,8 +175,11 @@ def _job(fields: list[str], *, is_over: bool, reason: str, gpus: tuple[int, str]
         starts_at=at.isoformat() if is_waiting and at else "",
         nodes="" if is_waiting or is_over else fields[10],
         actions=() if is_over or is_session else _actions(state, fields[9]),
+        has_script=is_over and _WITH_SCRIPT.match(fields[-3]) is not None,
         reason=reason,
         name=fields[-1],
+        again="" if again is None else again.words,
+        series="" if again is None else again.series,
     )
 
 
@@ -181,8 +190,8 @@ def _label(text: str) -> str:
 
 def _actions(state: JobState, reason: str) -> tuple[Action, ...]:
     if state.phase is Phase.WAITING:
-        return (Action.RELEASE if is_held(reason) else Action.HOLD,)
-    return (Action.REQUEUE,) if state is JobState.RUNNING else ()
+        return (Action.RELEASE if is_held(reason) else Action.HOLD, Action.SHORTEN)
+    return (Action.REQUEUE, Action.SHORTEN) if state is JobState.RUNNING else ()
 
 
 def _phase(state: JobState, *, is_over: bool) -> str:

@@ -1,7 +1,7 @@
 """The one list of jobs and runs: a run that is a job of its own is one row with that job."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from portal.server.jobs.job import SlurmJob
@@ -9,6 +9,10 @@ from portal.server.jobs.queue import JobQueue
 from portal.server.jobs.run_view import RunView
 from portal.server.jobs.runs import Runs
 from spawner.errors import SlurmError
+
+ReadPlaces = Callable[[Sequence[int]], Awaitable[Mapping[int, str]]]
+# Jobs that wait and whose places are asked for.
+_MOST_PLACES = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,17 +48,19 @@ class JobList:
     Args:
         queue: The user's jobs.
         runs: The user's runs.
+        read_places: Returns places in the queue in words, by the ids of jobs; None without a hub.
     """
 
-    def __init__(self, queue: JobQueue, runs: Runs) -> None:
+    def __init__(self, queue: JobQueue, runs: Runs, read_places: ReadPlaces | None = None) -> None:
         self.queue = queue
         self.runs = runs
+        self._read_places = read_places
 
     async def as_json(self) -> dict[str, Any]:
         """Return the rows, and in words why jobs are missing, or "" if none are."""
         jobs, problem = None, ""
         try:
-            jobs = await self.queue.list_jobs()
+            jobs = await self._with_places(await self.queue.list_jobs())
         except SlurmError as error:
             # Runs have folders, which are there without Slurm.
             problem = error.message
@@ -63,6 +69,15 @@ class JobList:
             "rows": [row.as_json() for row in join_rows(jobs or [], views)],
             "problem": problem,
         }
+
+    async def _with_places(self, jobs: list[SlurmJob]) -> list[SlurmJob]:
+        waiting = [job for job in jobs if job.phase == "waiting"][:_MOST_PLACES]
+        if self._read_places is None or not waiting:
+            return jobs
+        # Tasks of an array have its place.
+        numbers = {job.id: int(job.id.partition("_")[0].partition("+")[0]) for job in waiting}
+        places = await self._read_places(sorted({*numbers.values()}))
+        return [replace(job, place=places.get(numbers.get(job.id, 0), "")) for job in jobs]
 
 
 def join_rows(jobs: Sequence[SlurmJob], runs: Sequence[RunView]) -> list[Row]:

@@ -93,6 +93,26 @@ def likely_paths(text: str, nonce: str, job_id: str, home: Path, user: str) -> I
             yield home / RUNS_FOLDER / name / "job.log"
 
 
+def submitted_scripts(text: str, nonce: str, job_id: str) -> Iterator[Path]:
+    """Yield which file may be the script that a job was submitted with.
+
+    Args:
+        text: Lines of `SUBMITTED`; others are skipped.
+        nonce: Separates the fields.
+        job_id: Whose line counts.
+    """
+    for row_id, folder, line, _ in SUBMITTED.rows(text, nonce):
+        if row_id == job_id:
+            yield from (Path(folder) / word for word in _words(line) if word[:1] != "-")
+
+
+def _words(line: str) -> list[str]:
+    try:
+        return shlex.split(line)[1:]
+    except ValueError:
+        return []
+
+
 def _expand(pattern: str, values: Mapping[str, str]) -> str:
     # A name with "/" would lead elsewhere; Slurm writes such a job's output nowhere.
     def value(found: re.Match[str]) -> str:
@@ -108,10 +128,7 @@ def existing_file(paths: Iterator[Path]) -> Path | None:
 
 def _named_output(line: str, folder: Path) -> str:
     """Return the pattern that the submitting command, or else its script, gives, or ""."""
-    try:
-        words = shlex.split(line)[1:]
-    except ValueError:
-        return ""
+    words = _words(line)
     for word, following in zip(words, [*words[1:], ""], strict=False):
         if word.startswith("--output="):
             return word.removeprefix("--output=")

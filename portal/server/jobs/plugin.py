@@ -19,7 +19,7 @@ def load(shared: Shared) -> Feature:
     runs = Runs(Path.home(), queue)
     return Feature(
         routes=[
-            *job_routes(JobList(queue, runs), shared.server.root_dir),
+            *job_routes(JobList(queue, runs, shared.hub.read_places), shared.server.root_dir),
             (r"/portal/jobs", Page, {"file": _PAGE, "auth_resource": "jobs"}),
         ]
     )

@@ -14,23 +14,26 @@ from dsportal.diagnosis import Situation, explain_rejection
 from dsportal.diagnosis.messages import JOB
 from dsportal.slurm.errors import PortalError
 from dsportal.slurm.listing import NO_SUCH_JOB, PARSABLE_JOB_ID, new_nonce
+from dsportal.slurm.units import format_walltime
 from portal.server.base.commands import VARIABLE as COMMANDS
+from portal.server.jobs.ended import EndedJobs
 from portal.server.jobs.errors import JobError, NoSuchJobError
 from portal.server.jobs.job import Action, SlurmJob
-from portal.server.jobs.jobs import (
-    ENDED,
-    QUEUED,
-    is_job_id,
-    parse_lists,
+from portal.server.jobs.jobs import QUEUED, is_job_id, parse_lists
+from portal.server.jobs.output_file import Output, read_piece
+from portal.server.jobs.outputs import (
+    SUBMITTED,
+    OutputPaths,
+    existing_file,
+    likely_paths,
+    submitted_scripts,
 )
-from portal.server.jobs.output_file import Output, open_plain, read_piece
-from portal.server.jobs.outputs import SUBMITTED, OutputPaths, existing_file, likely_paths
-from portal.server.jobs.script import parse_options
+from portal.server.jobs.script import parse_options, read_script
+from portal.server.jobs.times import TIMES, check_shorter
 from spawner.client.command import PATH, query, run_command
 from spawner.errors import SlurmError
 
 TIMEOUT_S = 15
-MAX_SCRIPT_BYTES = 4 * 1024 * 1024
 # Output files that one listing asks for.
 _N_LOOKS = 10
 # scontrol does not quote: a path may hold blanks, and ends before the next KEY=. If there is none,
@@ -66,6 +69,7 @@ class JobQueue:
         self._own_job_id = own_job_id
         self._home = home
         self._outputs = OutputPaths(self._home)
+        self._ended = EndedJobs(TIMEOUT_S)
         self._looks: set[asyncio.Task[None]] = set()
 
     async def list_jobs(self) -> list[SlurmJob]:
@@ -74,19 +78,13 @@ class JobQueue:
         If accounting does not respond, the ended jobs are missing.
         """
         nonce = new_nonce()
-        ended = ("sacct", *ENDED.options(nonce), "--starttime=now-1days", f"--uid={os.getuid()}")
         queued, accounted = await asyncio.gather(
             query(("squeue", "--all", "--me", *QUEUED.options(nonce)), timeout_s=TIMEOUT_S),
-            query(ended, timeout_s=TIMEOUT_S),
-            # Accounting may be down while the queue answers.
-            return_exceptions=True,
+            self._ended.read(),
         )
-        if isinstance(queued, BaseException):
-            raise queued
-        accounting = "" if isinstance(accounted, BaseException) else accounted.stdout
         # Of a large array it takes too long for the loop.
         jobs = await asyncio.to_thread(
-            parse_lists, queued.stdout, accounting, nonce, user_uid=os.getuid()
+            parse_lists, queued.stdout, accounted, nonce, user_uid=os.getuid()
         )
         self._look_for_outputs(jobs)
         return jobs
@@ -107,6 +105,17 @@ class JobQueue:
         """Hold, release or requeue a job; raises as `cancel` does."""
         await self._check_own(job_id)
         await query(["scontrol", action.value, _without_tasks(job_id)], timeout_s=TIMEOUT_S)
+
+    async def shorten(self, job_id: str, walltime_s: int) -> None:
+        """Lower the time limit of a job, so that it may start earlier; raises as `cancel` does."""
+        await self._check_own(job_id)
+        nonce = new_nonce()
+        chosen = ("--all", "--me", f"--jobs={_without_tasks(job_id)}")
+        done = await query(("squeue", *chosen, *TIMES.options(nonce)), timeout_s=TIMEOUT_S)
+        for limit, used in TIMES.rows(done.stdout, nonce):
+            check_shorter(walltime_s, limit, used)
+        words = (f"JobId={_without_tasks(job_id)}", f"TimeLimit={format_walltime(walltime_s)}")
+        await query(("scontrol", "update", *words), timeout_s=TIMEOUT_S)
 
     async def _check_own(self, job_id: str) -> None:
         _check_id(job_id)
@@ -135,7 +144,7 @@ class JobQueue:
 
     async def preview(self, script: Path) -> Preview:
         """Ask Slurm what it would do with a script; nothing is submitted."""
-        text = await asyncio.to_thread(_read_script, script)
+        text = await asyncio.to_thread(read_script, script)
         argv = [*_as_login(), "sbatch", "--test-only", f"--chdir={script.parent}", str(script)]
         done = await run_command(argv, timeout_s=TIMEOUT_S)
         # --test-only answers on standard error, also if all is well.
@@ -155,7 +164,7 @@ class JobQueue:
             SlurmUnavailableError: If Slurm did not answer.
         """
         # Refuses what is no job script with a better sentence than sbatch's.
-        text = await asyncio.to_thread(_read_script, script)
+        text = await asyncio.to_thread(read_script, script)
         argv = [*_as_login(), "sbatch", "--parsable", f"--chdir={script.parent}", str(script)]
         done = await run_command(argv, timeout_s=TIMEOUT_S)
         match = PARSABLE_JOB_ID.search(done.stdout)
@@ -174,6 +183,23 @@ class JobQueue:
         if path is None:
             return Output(text="", next_offset=max(0, offset), path="")
         return await asyncio.to_thread(read_piece, path, offset)
+
+    async def find_script(self, job_id: str) -> Path:
+        """Return the script that a job was submitted with, if it is still where it was.
+
+        Raises:
+            JobError: If it is not, or accounting does not know it.
+        """
+        _check_id(job_id)
+        nonce, text = await self._ask_submitted(job_id)
+        scripts = submitted_scripts(text, nonce, job_id)
+        path = await asyncio.to_thread(existing_file, scripts)
+        if path is None:
+            raise JobError(
+                f"The script of job {job_id} is not known, or no longer where it was. Submit it "
+                "from the file browser."
+            )
+        return path
 
     def _look_for_outputs(self, jobs: list[SlurmJob]) -> None:
         # Only those that run: of many that wait, each would cost a question to slurmctld.
@@ -217,16 +243,19 @@ class JobQueue:
         return path
 
     async def _ask_accounting(self, job_id: str) -> Path | None:
-        nonce = new_nonce()
-        argv = ["sacct", *SUBMITTED.options(nonce), f"--jobs={_without_tasks(job_id)}"]
         try:
-            done = await query(argv, timeout_s=TIMEOUT_S)
+            nonce, text = await self._ask_submitted(job_id)
         except PortalError:
             # A site may have no accounting, or it may be down.
             return None
         user = pwd.getpwuid(os.getuid()).pw_name
-        paths = likely_paths(done.stdout, nonce, job_id, self._home, user)
+        paths = likely_paths(text, nonce, job_id, self._home, user)
         return await asyncio.to_thread(existing_file, paths)
+
+    async def _ask_submitted(self, job_id: str) -> tuple[str, str]:
+        nonce = new_nonce()
+        argv = ["sacct", *SUBMITTED.options(nonce), f"--jobs={_without_tasks(job_id)}"]
+        return nonce, (await query(argv, timeout_s=TIMEOUT_S)).stdout
 
 
 def parse_output_path(text: str) -> Path | None:
@@ -261,20 +290,3 @@ def _as_login() -> list[str]:
     commands = os.environ.get(COMMANDS)
     path = f"{commands}:{PATH}" if commands else PATH
     return ["env", "-u", "LC_ALL", "LANG=C.UTF-8", f"PATH={path}"]
-
-
-def _read_script(script: Path) -> str:
-    try:
-        with open_plain(script) as file:
-            # One byte more shows that it is larger.
-            content = file.read(MAX_SCRIPT_BYTES + 1)
-    except OSError as error:
-        raise JobError(
-            f"{script.name} cannot be read ({error.strerror}). Choose another file."
-        ) from error
-    if len(content) > MAX_SCRIPT_BYTES or not content.startswith(b"#!"):
-        raise JobError(
-            f"{script.name} is no job script. One begins with a line such as #!/bin/bash and holds "
-            "lines that begin with #SBATCH."
-        )
-    return content.decode("utf-8", "replace")

@@ -57,6 +57,7 @@ class RunRecord:
         mlflow: Its run of MLflow, or None if it has none in a folder.
         notebook: Path below the home of the notebook that started it, or "".
         continues: Name of the run that it continues, or "".
+        executes: Whether its job runs a notebook in place of ranks.
     """
 
     name: str
@@ -75,6 +76,7 @@ class RunRecord:
     mlflow: MlflowRun | None
     notebook: str
     continues: str
+    executes: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +121,7 @@ def read_record(folder: Path) -> RunRecord | None:
         mlflow=_read_mlflow(run.mlflow_link),
         notebook=_below_home(plan.notebook, folder.parent.parent),
         continues=plan.continues,
+        executes=bool(plan.executes),
     )
 
 

@@ -97,7 +97,7 @@ class Runs:
             raise RunError(f"The name cannot be kept ({error.strerror}). Make room.") from error
 
     async def stop(self, name: str) -> None:
-        """End the ranks of a run, with SIGTERM first.
+        """End the ranks of a run, with SIGTERM first, and cancel the run that is to follow it.
 
         Raises:
             NoSuchRunError: If there is no such run, or it does not run.
@@ -115,7 +115,7 @@ class Runs:
         if record is not None and not record.job_id:
             # The cell then says that the run was stopped, not that it failed.
             await asyncio.to_thread((folder / "stop").touch)
-        await query(["scancel", target], timeout_s=TIMEOUT_S)
+        await query(["scancel", target, *_next_runs(target, listing)], timeout_s=TIMEOUT_S)
 
     async def remove(self, name: str) -> None:
         """Remove the folder of a run that has ended.
@@ -183,3 +183,12 @@ def _target(record: RunRecord, listing: Listing) -> str:
         job = listing.jobs.get(record.job_id)
         return "" if job is None or job.is_over else job.id
     return listing.steps.get(record.name, "")
+
+
+def _next_runs(target: str, listing: Listing) -> list[str]:
+    """Return the ids of the jobs that wait to run again what a job runs."""
+    job = listing.jobs.get(target)
+    if job is None or not job.series:
+        return []
+    others = (other for other in listing.jobs.values() if other.series == job.series)
+    return [other.id for other in others if other.phase == "waiting" and other.id != target]

@@ -1,18 +1,20 @@
-"""REST API `portal/api/notebook-jobs`: run a notebook as a job."""
+"""REST API `portal/api/notebook-jobs`: run a notebook as a job, and when it would start."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import sys
+import time
 from pathlib import Path
 
 from jupyter_server.base.handlers import APIHandler
 
+from dsportal.task.folders import parent_folder
 from portal.server.base.authorization import for_the_user, whole_number
 from portal.server.base.budget import job_name_of, read_charged
 from portal.server.notebook_jobs.errors import NotebookJobError
-from portal.server.notebook_jobs.order import check_budget, parse_order
+from portal.server.notebook_jobs.order import check_budget, former_order, parse_order
 from spawner.slurm.resources import ResourcesPerGpu
 
 TIMEOUT_S = 60
@@ -33,22 +35,47 @@ class NotebookJobsHandler(APIHandler):
 
     @for_the_user
     async def get(self) -> None:
-        """Return what the form begins with: the session's own size, and what `budget` is left."""
+        """Return what the form begins with.
+
+        That is the session's own size, or that of a former `run` with its `parameters` and its
+        `path`, what `budget` is left, and the `clock` of the cluster.
+        """
         n_gpus = whole_number(os.environ.get("PORTAL_N_GPUS", ""), 1)
         walltime_s = whole_number(os.environ.get("PORTAL_WALLTIME_S", ""), 0)
         hours = round(walltime_s / 3600, 2) or DEFAULT_HOURS
-        charged = await read_charged(os.environ, _partition())
         size = {"gpus": max(1, n_gpus), "nodes": 1, "hours": hours}
-        self.finish({"size": size, "budget": charged.left})
+        run = self.get_query_argument("run", "")
+        former = former_order(run, parent_folder(), self.root) if run else {}
+        size |= former.pop("size", {})
+        charged = await read_charged(os.environ, _partition())
+        known = {"size": size, "budget": charged.left, "clock": time.strftime("%H:%M %Z")}
+        self.finish({**known, **former})
 
     @for_the_user
     async def post(self) -> None:
         """Queue a job: 201 and `{"message": sentence}`."""
+        message = await self.ask("--submit")
+        self.set_status(201)
+        self.finish({"message": message})
+
+    async def ask(self, action: str) -> str:
+        """Return what dsportal says of the order in the request."""
         order = parse_order(self.request.body, self.root)
         charged = await read_charged(os.environ, _partition())
         check_budget(order, self.per_gpu, charged)
-        self.set_status(201)
-        self.finish({"message": await run_dsportal(order.arguments())})
+        return await run_dsportal(order.arguments(action))
+
+
+class NotebookForecastHandler(NotebookJobsHandler):
+    """When such a job would start."""
+
+    # A form asks with each change, which must not count as activity.
+    _track_activity = False
+
+    @for_the_user
+    async def post(self) -> None:
+        """Ask Slurm; nothing is queued: 200 and `{"message": sentence}`, or why it is refused."""
+        self.finish({"message": await self.ask("--forecast")})
 
 
 def _partition() -> str:

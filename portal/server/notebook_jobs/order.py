@@ -1,4 +1,4 @@
-"""What the form of a notebook asks for, as a command line. Pure."""
+"""What the form of a notebook asks for, as a command line."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import json
 import math
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dsportal.amounts import SECONDS_PER_HOUR, count, format_duration
+from dsportal.slurm.again import EVERY
+from dsportal.task.folder import RunFolder
 from portal.server.notebook_jobs.errors import NotebookJobError
 from spawner.options.budget_messages import ChargedBudgets
 from spawner.slurm.resources import ResourcesPerGpu
@@ -24,6 +27,8 @@ class NotebookOrder:
         path: Absolute.
         gpus: On all nodes together.
         parameters: Text of each value by name.
+        every: One of `EVERY` for a job that runs again and again, or "".
+        at: When it begins, such as "04:00"; "" for at once.
     """
 
     path: Path
@@ -31,19 +36,24 @@ class NotebookOrder:
     nodes: int
     hours: float
     parameters: Mapping[str, str]
+    every: str = ""
+    at: str = ""
 
-    def arguments(self) -> list[str]:
-        """Return the arguments of the command `dsportal`."""
+    def arguments(self, action: str = "--submit") -> list[str]:
+        """Return the arguments of the command `dsportal`, to submit it or for its "--forecast"."""
         given = [word for pair in self.parameters.items() for word in ("-p", "=".join(pair))]
         size = [f"--gpus={self.gpus}", f"--nodes={self.nodes}", f"--hours={self.hours}"]
-        return ["job", "new", "--submit", *size, str(self.path), *given]
+        when = [f"--every={self.every}"] if self.every else []
+        when += [f"--at={self.at}"] if self.at else []
+        return ["job", "new", action, *size, *when, str(self.path), *given]
 
 
 def parse_order(body: bytes, root: Path) -> NotebookOrder:
     """Return what a request asks for.
 
     Args:
-        body: JSON with `path` below `root`, `gpus`, `nodes`, `hours` and `parameters`.
+        body: JSON with `path` below `root`, and if wanted `gpus`, `nodes`, `hours`, `parameters`,
+            `every` and `at`.
         root: The folder at the top of the file browser.
     """
     try:
@@ -51,21 +61,26 @@ def parse_order(body: bytes, root: Path) -> NotebookOrder:
         name, parameters = str(values["path"]), dict(values.get("parameters") or {})
         gpus, nodes = int(values.get("gpus", 1)), int(values.get("nodes", 1))
         hours = float(values.get("hours", 8))
+        every, at = (str(values.get(key) or "") for key in ("every", "at"))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise NotebookJobError(
             'Name the notebook: {"path": "train.ipynb", "gpus": 1, "nodes": 1, "hours": 8, '
             '"parameters": {"lr": "0.1"}}.'
         ) from error
     texts = {str(each): str(value) for each, value in parameters.items()}
-    if any("\0" in text for text in (name, *texts, *texts.values())):
+    if any("\0" in text for text in (name, at, *texts, *texts.values())):
         raise NotebookJobError("No name and no value can hold a null character. Take it away.")
+    if every and every not in EVERY:
+        raise NotebookJobError(f"{every!r:.60} is no day. Choose one of {', '.join(EVERY)}.")
     # Lexical only: links, such as the one to the shared storage, may lead out of the root.
     path = Path(os.path.normpath(root / name))
     if not path.is_relative_to(root) or path == root:
         raise NotebookJobError(
             "The notebook is outside your files. Choose one in the file browser."
         )
-    return NotebookOrder(path=path, gpus=gpus, nodes=nodes, hours=hours, parameters=texts)
+    return NotebookOrder(
+        path=path, gpus=gpus, nodes=nodes, hours=hours, parameters=texts, every=every, at=at
+    )
 
 
 def check_budget(order: NotebookOrder, per_gpu: ResourcesPerGpu, charged: ChargedBudgets) -> None:
@@ -80,3 +95,24 @@ def check_budget(order: NotebookOrder, per_gpu: ResourcesPerGpu, charged: Charge
     if refusal := charged.why_not(per_gpu.resources(order.gpus), None, walltime_s):
         asked = f"{count(order.gpus, 'GPU')} for {format_duration(walltime_s)}"
         raise NotebookJobError(f"You asked for {asked}. {refusal}")
+
+
+def former_order(run: str, parent: Path, root: Path) -> dict[str, Any]:
+    """Return `path`, `size` and `parameters` of a notebook's run, for a form that asks again.
+
+    Args:
+        run: Name of its folder in `parent`.
+        parent: Folder of all runs.
+        root: The folder at the top of the file browser.
+    """
+    plan = None
+    if run == Path(run).name and "\0" not in run:
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            plan = RunFolder(parent / run).read_plan()
+    if plan is None or not plan.executes or not Path(plan.executes).is_relative_to(root):
+        raise NotebookJobError(f"There is no notebook of a run {run!r:.80} below your files.")
+    size: dict[str, float] = {"gpus": plan.n_ranks, "nodes": plan.n_nodes}
+    if plan.walltime_s:
+        size["hours"] = round(plan.walltime_s / SECONDS_PER_HOUR, 4)
+    path = str(Path(plan.executes).relative_to(root))
+    return {"path": path, "size": size, "parameters": plan.parameters}

@@ -1,12 +1,15 @@
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from dsportal.slurm.again import find_mark
 from portal import job_command
 from portal.cli import main
+from portal.job_submission import log_of
 
 
 @pytest.fixture
@@ -199,3 +202,28 @@ def test_a_notebook_that_a_job_cannot_run_is_refused(notebook, capsys, content, 
 
     assert main(["job", "new", "train.ipynb", *words]) == 1
     assert says in capsys.readouterr().err
+
+
+def test_the_file_of_a_notebook_that_runs_again_carries_all_that_its_next_run_needs(
+    notebook, capsys
+):
+    words = ["--every", "monday", "--at", "4:05", "train.ipynb", "-p", "name=a b"]
+    assert main(["job", "new", "--output", "-", *words]) == 0
+    text = capsys.readouterr().out
+
+    again = find_mark(text)
+    assert again.words == "every Monday at 04:05"
+    assert f"#SBATCH --output={log_of(again)}\n" in text
+    assert re.search(r"^#SBATCH --begin=\d{4}-\d\d-\d\dT04:05:00$", text, re.MULTILINE)
+    # A node that could not start it must not end it.
+    assert "#SBATCH --requeue\n" in text
+    assert text.endswith(f"dsportal job run --again \"$0\" {notebook} -p 'name=a b'\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--every", "day", "train.py"], ["--at", "25:00", "train.py"], ["--submit", "train.py"]],
+)
+def test_what_only_a_notebook_can_and_a_time_that_is_none_are_refused(script, capsys, words):
+    assert main(["job", "new", *words]) == 1
+    assert capsys.readouterr().err.startswith("dsportal: ")

@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dsportal.errors import SessionError, StepError
@@ -78,31 +78,52 @@ def check_srun() -> None:
         raise StepError(_NO_SRUN)
 
 
-def submit(request: JobRequest, command: Sequence[str]) -> int:
+def submit(request: JobRequest, command: Sequence[str], *, script: str = "") -> int:
     """Return the number of a newly queued job that runs `command`.
+
+    Args:
+        request: What the job asks for.
+        command: What it runs.
+        script: A job file with all of that, in place of both.
 
     Raises:
         SessionError: If it would wait for ever, since it asks for more than its partition, account
             or QOS gives one job; it is not queued then.
         StepError: If Slurm refuses it or does not answer.
     """
+    argv = ["sbatch", "--parsable"] if script else sbatch_argv(request)
+    printed = _sbatch(request, argv, script or job_script(command)).stdout
+    job_id = re.match(r"(\d+)", printed)
+    if job_id is None:
+        raise StepError(explain_rejection(printed), is_refused=True)
+    _refuse_for_ever(request, int(job_id[1]))
+    return int(job_id[1])
+
+
+def try_submit(request: JobRequest) -> str:
+    """Return what Slurm says of the start of a job, which is not queued; raises as `submit`."""
+    argv = [*sbatch_argv(request), "--test-only"]
+    return _sbatch(request, argv, job_script(["true"])).stderr
+
+
+def _sbatch(
+    request: JobRequest, argv: Sequence[str], script: str
+) -> subprocess.CompletedProcess[str]:
     limits = partition_limits(request.partition) if request.partition else PartitionLimits()
     if request.partition:
         asked = (request.shape, request.walltime_s, request.partition)
         if too_large := explain_too_large(*asked, limits):
             raise SessionError(too_large)
-    done = _slurm(sbatch_argv(request), stdin=job_script(command))
+    done = ask_slurm(argv, stdin=script)
     if done is None:
         raise StepError(_NO_ANSWER)
-    job_id = re.match(r"(\d+)", done.stdout)
-    if done.returncode != 0 or job_id is None:
+    if done.returncode != 0:
         # Slurm's own message does not say how many GPUs a node has.
         most = most_gpus_per_node(request.partition)
         too_many = explain_too_many(request.shape, most, limits.most_nodes)
         n_tasks = len(tasks_of(f"0_[{request.array}]"))
         raise StepError(too_many or explain_rejection(done.stderr, n_tasks), is_refused=True)
-    _refuse_for_ever(request, int(job_id[1]))
-    return int(job_id[1])
+    return done
 
 
 def _refuse_for_ever(request: JobRequest, job_id: int) -> None:
@@ -121,7 +142,9 @@ def _refuse_for_ever(request: JobRequest, job_id: int) -> None:
 
 def partition_limits(partition: str) -> PartitionLimits:
     """Return what a partition gives one job; no limits if Slurm does not answer."""
-    done = _slurm(["sinfo", "--noheader", f"--partition={partition}", f"--format={SINFO_FORMAT}"])
+    done = ask_slurm(
+        ["sinfo", "--noheader", f"--partition={partition}", f"--format={SINFO_FORMAT}"]
+    )
     return parse_limits(done.stdout if done is not None and done.returncode == 0 else "")
 
 
@@ -132,7 +155,7 @@ def most_gpus_per_node(partition: str) -> int:
         partition: Empty for all partitions.
     """
     where = [f"--partition={partition}"] if partition else []
-    done = _slurm(["sinfo", "--noheader", *where, "--format=%G"])
+    done = ask_slurm(["sinfo", "--noheader", *where, "--format=%G"])
     return parse_most_gpus(done.stdout) if done is not None and done.returncode == 0 else 0
 
 
@@ -156,7 +179,7 @@ def job_state(job_id: int) -> JobState:
         squeue(1), sacct(1), Slurm 22.05.
     """
     nonce = new_nonce()
-    done = _slurm(["squeue", *QUEUED.options(nonce), f"--jobs={job_id}", "--states=all"])
+    done = ask_slurm(["squeue", *QUEUED.options(nonce), f"--jobs={job_id}", "--states=all"])
     # squeue fails for a job that it has forgotten: no reason to give up.
     if done is None or (done.returncode != 0 and NO_SUCH_JOB not in done.stderr):
         return JobState(state="UNKNOWN")
@@ -179,7 +202,7 @@ def task_states(job_ids: Sequence[int]) -> dict[int, str] | None:
     if not job_ids:
         return {}
     nonce = new_nonce()
-    done = _slurm(["squeue", *TASKS.options(nonce), *job_options(job_ids), "--array"])
+    done = ask_slurm(["squeue", *TASKS.options(nonce), *job_options(job_ids), "--array"])
     if done is None or (done.returncode != 0 and NO_SUCH_JOB not in done.stderr):
         return None
     rows = TASKS.rows(done.stdout, nonce)
@@ -195,7 +218,7 @@ def task_ends(job_ids: Sequence[int]) -> dict[int, str]:
     if not job_ids:
         return {}
     nonce = new_nonce()
-    done = _slurm(["sacct", *ENDED_TASKS.options(nonce), *job_options(job_ids)])
+    done = ask_slurm(["sacct", *ENDED_TASKS.options(nonce), *job_options(job_ids)])
     text = done.stdout if done is not None and done.returncode == 0 else ""
     rows = sorted(ENDED_TASKS.rows(text, nonce), key=lambda row: int(row[0].partition("_")[0]))
     # sacct writes "CANCELLED by 1000".
@@ -204,7 +227,7 @@ def task_ends(job_ids: Sequence[int]) -> dict[int, str]:
 
 def max_array_size() -> int | None:
     """Return how many tasks an array may have; None if Slurm does not say."""
-    done = _slurm(["scontrol", "show", "config"])
+    done = ask_slurm(["scontrol", "show", "config"])
     return parse_max_array_size(done.stdout) if done is not None and not done.returncode else None
 
 
@@ -219,7 +242,7 @@ def cancel(job_id: int, *, kill: bool = False) -> bool:
         Whether Slurm has taken the order, or no longer knows the job.
     """
     # --full: without it scancel signals the steps, not the batch script.
-    done = _slurm(["scancel", *(["--full", "--signal=KILL"] if kill else []), str(job_id)])
+    done = ask_slurm(["scancel", *(["--full", "--signal=KILL"] if kill else []), str(job_id)])
     return done is not None and (done.returncode == 0 or NO_SUCH_JOB in done.stderr)
 
 
@@ -230,7 +253,7 @@ def step_names(job_id: int | None = None) -> set[str] | None:
     """
     nonce = new_nonce()
     whose = f"--user={os.getuid()}" if job_id is None else f"--jobs={job_id}"
-    done = _slurm(["squeue", *STEP_NAMES.options(nonce), "--steps", whose])
+    done = ask_slurm(["squeue", *STEP_NAMES.options(nonce), "--steps", whose])
     if done is None or done.returncode:
         return None
     return {name for (name,) in STEP_NAMES.rows(done.stdout, nonce)}
@@ -243,7 +266,7 @@ def mpi_plugins() -> frozenset[str] | None:
         srun(1), --mpi=list, and what it prints: a title, then one name a line; Slurm 22.05 and
         24.11 to standard output, 20.11 to standard error after "srun: ".
     """
-    done = _slurm(["srun", "--mpi=list"])
+    done = ask_slurm(["srun", "--mpi=list"])
     if done is None or done.returncode:
         return None
     # The title has several words, the name of a plugin only one.
@@ -253,18 +276,29 @@ def mpi_plugins() -> frozenset[str] | None:
 
 def _state_in_accounting(job_id: int) -> JobState:
     nonce = new_nonce()
-    done = _slurm(["sacct", *ENDED.options(nonce), f"--jobs={job_id}"])
+    done = ask_slurm(["sacct", *ENDED.options(nonce), f"--jobs={job_id}"])
     text = done.stdout if done is not None and done.returncode == 0 else ""
     _, state = next(ENDED.rows(text, nonce), ["", "GONE"])
     # sacct writes "CANCELLED by 1000".
     return JobState(state=state.partition(" ")[0])
 
 
-def _slurm(argv: Sequence[str], *, stdin: str = "") -> subprocess.CompletedProcess[str] | None:
+def ask_slurm(
+    argv: Sequence[str], *, stdin: str = "", environ: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str] | None:
+    """Run a command of Slurm; None if it gave no answer.
+
+    Args:
+        argv: The command.
+        stdin: What it reads.
+        environ: Of the notebook or job, without the parts that jobs do not inherit; None for that
+            of this process.
+    """
+    environ = os.environ if environ is None else environ
     try:
         return subprocess.run(
             reach(argv),
-            env={**job_environment(os.environ), "LC_ALL": os.environ.get("LC_ALL", "C.UTF-8")},
+            env={**job_environment(environ), "LC_ALL": environ.get("LC_ALL", "C.UTF-8")},
             input=stdin,
             capture_output=True,
             text=True,

@@ -23,6 +23,7 @@ def render_job_file(
     activate: Sequence[str],
     simulated_gpus: bool,
     mpi: bool = False,
+    log: Path | None = None,
 ) -> str:
     """Return the text of a job file.
 
@@ -36,8 +37,15 @@ def render_job_file(
             own python3, with "plain" only.
         simulated_gpus: True if the site only counts GPUs and has none.
         mpi: True if Horovod's ranks are to meet over MPI.
+        log: Of a notebook that runs again and again: what its jobs themselves print.
     """
-    options = [*resource_options(request), "--output=%x-%j.out", "--no-requeue"]
+    options = resource_options(request)
+    if log is None:
+        options += ["--output=%x-%j.out", "--no-requeue"]
+    else:
+        # A job that a node could not start must not be the last one.
+        options += [f"--chdir={request.folder}", f"--output={log}", "--open-mode=append"]
+        options += ["--requeue"]
     if program != "plain":
         # A plain program would die of the signal.
         options.append(warning_option(request.walltime_s))
@@ -48,7 +56,8 @@ def render_job_file(
         line = f"srun {shlex.join(['python' if activate else 'python3', *words])}"
         note = "# One process for each GPU, started by Slurm; replace the line by any program."
     elif program == NOTEBOOK:
-        line = f"exec {shlex.join([command, 'job', 'run', *words])}"
+        again = "" if log is None else ' --again "$0"'
+        line = f"exec {shlex.join([command, 'job', 'run'])}{again} {shlex.join(words)}"
         note = "# The executed notebook and its log are beside it, and runs() lists the run."
     else:
         line = f"exec {shlex.join(['python', '-m', 'dsportal.alone', *words])}"

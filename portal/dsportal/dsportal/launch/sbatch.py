@@ -37,6 +37,9 @@ class JobRequest:
         qos: Slurm quality of service, or empty for the default one.
         array: Numbers of the tasks of an array, as sbatch has them, such as "0-49%8"; empty for a
             single job.
+        begin: When it may start at the earliest, as sbatch has it, such as "2026-11-29T04:00";
+            empty for at once.
+        comment: What Slurm keeps with it; empty for nothing.
     """
 
     name: str
@@ -49,6 +52,8 @@ class JobRequest:
     account: str = ""
     qos: str = ""
     array: str = ""
+    begin: str = ""
+    comment: str = ""
 
 
 def resource_options(request: JobRequest) -> list[str]:
@@ -71,7 +76,7 @@ def resource_options(request: JobRequest) -> list[str]:
     if request.memory_mib_per_gpu:
         # --mem is the memory of a node.
         options.append(f"--mem={request.memory_mib_per_gpu * shape.ranks_per_node}M")
-    for option in ("partition", "account", "qos"):
+    for option in ("partition", "account", "qos", "begin", "comment"):
         if value := getattr(request, option):
             options.append(f"--{option}={value}")
     return options

@@ -32,10 +32,19 @@ def run_notebook(
     session: SessionAllocation,
     walltime_s: int,
     command: str = "",
+    begin: str = "",
 ) -> Run:
-    """Queue a job that runs a notebook; `args` and `kwargs` are what `run` was given besides.
+    """Queue a job that runs a notebook.
 
-    The `command` is the path of dsportal on nodes; without it that of the session.
+    Args:
+        notebook: Its path.
+        args: What `run` was given besides.
+        kwargs: The same by names.
+        shape: All GPUs and nodes of the job.
+        session: What comes with a GPU, and where.
+        walltime_s: Time limit in seconds.
+        command: Path of dsportal on nodes; empty for that of the session.
+        begin: As `JobRequest` has it.
     """
     unknown = [*map(repr, args), *(name for name in kwargs if name != "parameters")]
     if unknown:
@@ -46,8 +55,17 @@ def run_notebook(
     parameters = check_parameters(kwargs.get("parameters") or {})
     words = [command or find_command(os.environ), "job", "run"]
     folder = create_folder(path.stem, datetime.now())
-    write_notebook_plan(folder, path, parameters, shape, simulated_gpus=session.simulated_gpus)
-    started = submit_run(folder, shape, session, walltime_s, [*words, str(folder.path)])
+    write_notebook_plan(
+        folder,
+        path,
+        parameters,
+        shape,
+        simulated_gpus=session.simulated_gpus,
+        walltime_s=walltime_s,
+    )
+    started = submit_run(
+        folder, shape, session, walltime_s, [*words, str(folder.path)], begin=begin
+    )
     nodes = "1 node" if shape.n_nodes == 1 else f"{shape.n_nodes} nodes"
     gpus = "1 GPU" if shape.n_ranks == 1 else f"{shape.n_ranks} GPUs"
     show(
@@ -65,6 +83,7 @@ def write_notebook_plan(
     shape: Layout,
     *,
     simulated_gpus: bool,
+    walltime_s: int,
 ) -> None:
     """Write what the job needs: the plan with the `parameters`, and the notebook as it is now."""
     try:
@@ -83,6 +102,7 @@ def write_notebook_plan(
                 notebook=str(files_beside(notebook, folder.name).executed),
                 executes=str(notebook),
                 parameters=parameters,
+                walltime_s=walltime_s,
             )
         )
     except BaseException:

@@ -26,6 +26,7 @@ def submit_run(
     *,
     array: str = "",
     name: str = "",
+    begin: str = "",
     is_new: bool = True,
 ) -> Run:
     """Queue the job of a run whose folder is complete, with what comes with GPUs in this session.
@@ -38,6 +39,7 @@ def submit_run(
         command: What the job runs.
         array: Tasks of an array, as sbatch has them; empty for a single job.
         name: Name of the job; empty for that of the folder.
+        begin: When it may start, as `JobRequest` has it.
         is_new: True if the folder holds nothing that an earlier job has left.
 
     Raises:
@@ -55,6 +57,7 @@ def submit_run(
         account=session.account,
         qos=session.qos,
         array=array,
+        begin=begin,
     )
     try:
         job_id = commands.submit(request, command)

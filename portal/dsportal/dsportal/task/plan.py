@@ -25,6 +25,7 @@ class Plan:
         executes: Absolute path of the notebook that the job runs to its end in place of ranks;
             empty for none.
         parameters: Values for that notebook's cell tagged "parameters", by name.
+        walltime_s: Time limit of the job of a notebook, in seconds; 0 if not known.
     """
 
     n_ranks: int
@@ -43,6 +44,7 @@ class Plan:
     rank_start: tuple[str, ...] = ()
     executes: str = ""
     parameters: dict[str, Any] = field(default_factory=dict)
+    walltime_s: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,18 +8,25 @@ import { count, nameOf, sizeWords } from './words.js';
 const INTERVAL_MS = 4000;
 // Every so many lists, the sizes of the folders of runs are measured again.
 const MEASURE_EVERY = 15;
-const ACTIONS = { hold: 'Hold', release: 'Release', requeue: 'Requeue' };
+const ACTIONS = { hold: 'Hold', release: 'Release', requeue: 'Requeue', shorten: 'Shorten' };
+// Of the next run of a job that runs again and again.
+const OF_NEXT = { ...ACTIONS, hold: 'Pause', release: 'Resume' };
 
-/** Fill the element that holds the page's parts; returns what shows a script, and what ends it. */
-export function mount(root, baseUrl, script) {
-  const panel = new Panel(root, baseUrl);
+/**
+ * Fill the element that holds the page's parts; returns what shows a script, and what ends it.
+ *
+ * `open` has what JupyterLab opens beside the panel: `file` a path, `notebook` the form of a run.
+ */
+export function mount(root, baseUrl, script, open = {}) {
+  const panel = new Panel(root, baseUrl, open);
   panel.start(script);
   return { preview: path => panel.submission.preview(path), end: () => panel.stop() };
 }
 
 class Panel extends Requests {
-  constructor(root, baseUrl) {
+  constructor(root, baseUrl, open) {
     super(root, `${baseUrl}portal/api/`);
+    this.open = open;
     this.baseUrl = baseUrl;
     this.items = new Map();
     this.nLists = 0;
@@ -138,13 +145,21 @@ class Panel extends Requests {
       const place = `#/experiments/${experiment_id}/runs/${run_id}`;
       actions.push(button('MLflow', `Open the run of MLflow of ${name}`, () => this.openTab('mlflow', folder, place)));
     }
+    const isNext = Boolean(job?.again) && job.phase === 'waiting';
     for (const action of job?.actions ?? []) {
-      actions.push(button(ACTIONS[action], `${ACTIONS[action]} ${name}`, () => this.changeJob(job.id, action)));
+      const word = (isNext ? OF_NEXT : ACTIONS)[action];
+      actions.push(button(word, `${word} ${name}`, () => this.changeJob(job, action)));
     }
     if (run && !run.is_over) {
-      actions.push(button('Stop', `Stop ${name}`, () => this.end(run)));
+      actions.push(button('Stop', `Stop ${name}`, () => this.end(row)));
     } else if (!run && !job.is_over && !job.is_session) {
-      actions.push(button('Cancel', `Cancel ${name}`, () => this.cancel(job)));
+      const word = isNext ? 'End' : 'Cancel';
+      actions.push(button(word, `${word} ${name}`, () => this.cancel(job)));
+    }
+    if (run?.is_over && run.executes && this.open.notebook) {
+      actions.push(button('Run again…', `Run ${name} again`, () => this.open.notebook(run.name)));
+    } else if (!run && job.has_script && !job.array) {
+      actions.push(button('Submit again…', `Submit ${name} again`, () => this.submitAgain(job.id)));
     }
     if (run) {
       actions.push(button('Name', `Name ${name}`, () => this.rename(run)));
@@ -214,21 +229,39 @@ class Panel extends Requests {
     }
   }
 
-  async changeJob(id, action) {
+  async submitAgain(id) {
+    this.say('');
+    const found = await this.saying(() => this.ask('GET', `jobs/${encodeURIComponent(id)}/script`));
+    if (found) {
+      this.open.file?.(found.path);
+      await this.submission.preview(found.path);
+    }
+  }
+
+  async changeJob({ id, limit }, action) {
+    if (action === 'shorten') {
+      const hours = prompt(`Time limit of job ${id} in hours, less than ${limit || 'none'}:`, '');
+      if (hours) {
+        await this.change(() => this.ask('POST', `jobs/${encodeURIComponent(id)}`, { action, hours }));
+      }
+      return;
+    }
     const isSure = action !== 'requeue' || confirm(`Requeue job ${id}? It is ended, and starts again from the beginning.`);
     if (isSure) {
       await this.change(() => this.ask('POST', `jobs/${encodeURIComponent(id)}`, { action }));
     }
   }
 
-  async cancel({ id, tasks }) {
-    if (confirm(`Cancel job ${id}${tasks ? ' with all tasks that wait and run' : ''}?`)) {
+  async cancel({ id, tasks, again }) {
+    const what = tasks ? ' with all tasks that wait and run' : again ? `, so that it does not run ${again} any more` : '';
+    if (confirm(`Cancel job ${id}${what}?`)) {
       await this.change(() => this.ask('DELETE', `jobs/${encodeURIComponent(id)}`), `Job ${id} was cancelled.`);
     }
   }
 
-  async end(run) {
-    if (confirm(`Stop ${nameOf({ run })}? Its ranks end within some seconds.`)) {
+  async end({ job, run }) {
+    const last = job?.again ? ` It does not run ${job.again} any more.` : '';
+    if (confirm(`Stop ${nameOf({ run })}? ${run.executes ? 'It ends' : 'Its ranks end'} within some seconds.${last}`)) {
       await this.change(() => this.ask('POST', `runs/${run.name}/stop`));
     }
   }

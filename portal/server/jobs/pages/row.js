@@ -27,8 +27,14 @@ export function infoOf(row, gpus, baseUrl) {
   if (job) {
     parts.push(text('p', jobWords(job, gpus), 'small'));
   }
+  if (job?.place) {
+    parts.push(text('p', job.place));
+  }
   if (job?.starts_at) {
     parts.push(text('p', startWords(job.starts_at, new Date())));
+  }
+  if (job?.again) {
+    parts.push(text('p', `Runs again ${job.again}.`));
   }
   if (run) {
     parts.push(text('p', runWords(row, gpus), 'small'), placesOf(run, baseUrl), ...progressOf(run));

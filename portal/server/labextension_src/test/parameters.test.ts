@@ -38,5 +38,12 @@ void test('only what was changed is sent', () => {
     ['epochs', '3']
   ] as const;
 
-  assert.deepEqual(changedOf(before, { lr: '0.1', epochs: '5' }), { epochs: '5' });
+  assert.deepEqual(
+    changedOf(before, [
+      ['lr', '0.1'],
+      ['epochs', '5'],
+      ['depth', '2']
+    ]),
+    { epochs: '5', depth: '2' }
+  );
 });

@@ -30,7 +30,7 @@ def test_a_sweep_is_called_stopped_only_if_slurm_has_heard_of_it(
     is_stopped: bool,
 ) -> None:
     done = None if status is None else subprocess.CompletedProcess([], status, "", stderr)
-    monkeypatch.setattr(commands, "_slurm", lambda _: done)
+    monkeypatch.setattr(commands, "ask_slurm", lambda _: done)
     SweepFolder(tmp_path).add_job(7)
 
     Sweep(SweepFolder(tmp_path), [{"lr": 0.1}], Goal(metric="", is_smallest=False)).stop()

@@ -6,6 +6,7 @@ import { ILauncher } from '@jupyterlab/launcher';
 
 import { jobsIcon } from '../base/icon';
 import { JobsPanel } from './panel';
+import { RUN_AS_JOB } from '../notebook_jobs/notebookjobs';
 import { PALETTE_CATEGORY, TOOLS } from '../lab/palette';
 
 export const OPEN_JOBS = 'data-scientist-portal:open-jobs';
@@ -39,7 +40,13 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
       return isScript ? serviceManager.contents.localPath(item.path) : null;
     };
 
-    const panel = isNotebook ? null : new JobsPanel(serviceManager.serverSettings);
+    const open = () => ({
+      file: (path: string) => void commands.execute('docmanager:open', { path }),
+      ...(commands.hasCommand(RUN_AS_JOB) && {
+        notebook: (run: string) => void commands.execute(RUN_AS_JOB, { run })
+      })
+    });
+    const panel = isNotebook ? null : new JobsPanel(serviceManager.serverSettings, open);
     if (panel) {
       app.shell.add(panel, 'left', { rank: 250 });
       // Else a page that was left with this panel in front comes back without a sidebar.

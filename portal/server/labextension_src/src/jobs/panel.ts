@@ -11,15 +11,25 @@ interface IMounted {
   end(): void;
 }
 
+/** What JupyterLab opens beside the panel. */
+export interface IOpen {
+  file(path: string): void;
+  /** The form of a notebook with the values of one of its runs; missing without that form. */
+  notebook?(run: string): void;
+}
+
 interface IPageModule {
-  mount(root: Element, baseUrl: string, script: string | null): IMounted;
+  mount(root: Element, baseUrl: string, script: string | null, open: IOpen): IMounted;
 }
 
 /** The user's jobs and runs in the sidebar; its parts, style and script are the page's. */
 export class JobsPanel extends Widget {
   private mounted: Promise<IMounted> | null = null;
 
-  constructor(private readonly settings: ServerConnection.ISettings) {
+  constructor(
+    private readonly settings: ServerConnection.ISettings,
+    private readonly open: () => IOpen
+  ) {
     super();
     this.id = 'data-scientist-portal-jobs';
     this.title.icon = jobsIcon;
@@ -67,6 +77,6 @@ export class JobsPanel extends Widget {
       /* webpackIgnore: true */ URLExt.join(baseUrl, 'static/portal/jobs.js')
     )) as IPageModule;
     this.node.replaceChildren(...styles, root);
-    return program.mount(root, baseUrl, null);
+    return program.mount(root, baseUrl, null, this.open());
   }
 }

@@ -12,8 +12,10 @@ import { jobsIcon } from '../base/icon';
 import { PALETTE_CATEGORY } from '../lab/palette';
 import { changedOf, ICell, parametersOf } from './parameters';
 
-const RUN_AS_JOB = 'data-scientist-portal:run-as-job';
+export const RUN_AS_JOB = 'data-scientist-portal:run-as-job';
 const ROUTE = 'notebook-jobs';
+const FORECAST_MS = 700;
+const DAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
 /** Names of fields begin with it, since a parameter may be called gpus. */
 const OF_NOTEBOOK = 'parameter ';
 
@@ -34,6 +36,27 @@ const sizeFields = (budget: string): readonly IField[] => [
     isRequired: true
   }
 ];
+
+const EVERY: IField = {
+  key: 'every',
+  label: 'Again',
+  kind: 'choice',
+  choices: [
+    ['', 'no'],
+    ['day', 'every day'],
+    ...DAYS.map(day => [day.toLowerCase(), `every ${day}`] as const)
+  ]
+};
+
+/** What a form begins with: the size of the session, or what a former run was asked for. */
+interface IBeginning {
+  readonly size: Readonly<Record<string, number>>;
+  readonly budget: string;
+  readonly path?: string;
+  readonly parameters?: Readonly<Record<string, unknown>>;
+  /** The clock of the cluster. */
+  readonly clock: string;
+}
 
 /** "Run as a Job" in the toolbar of notebooks and in the context menu of the file browser. */
 export const notebookJobsPlugin: JupyterFrontEndPlugin<void> = {
@@ -68,6 +91,9 @@ export const notebookJobsPlugin: JupyterFrontEndPlugin<void> = {
       isVisible: args => !args.isFile || selected() !== null,
       isEnabled: args => Boolean(args.isFile) || args.toolbar === true || opened() !== null,
       execute: async args => {
+        if (typeof args.run === 'string') {
+          return runAsJob(contents, serverSettings, '', args.run);
+        }
         const context = args.isFile ? null : opened();
         // The job runs what is in the file.
         await context?.save();
@@ -85,53 +111,123 @@ function isNotebook(path: string): boolean {
   return PathExt.extname(path) === '.ipynb';
 }
 
+/** Ask for what a job needs, and queue it; with a `run` as that was asked for. */
 async function runAsJob(
   contents: Contents.IManager,
   settings: ServerConnection.ISettings,
-  path: string
+  path: string,
+  run = ''
 ): Promise<void> {
   let error = '';
   let values: Values;
   let parameters: ReturnType<typeof parametersOf>;
-  let sizes: readonly IField[];
+  let fields: IField[];
   try {
-    const [file, { size, budget }] = await Promise.all([
-      contents.get(path, { type: 'notebook', content: true }),
-      askPortal<{ size: Record<string, number>; budget: string }>(settings, ROUTE)
-    ]);
-    sizes = sizeFields(budget);
+    const form = await askPortal<IBeginning>(
+      settings,
+      run ? `${ROUTE}?run=${encodeURIComponent(run)}` : ROUTE
+    );
+    path = form.path ?? path;
+    const file = await contents.get(path, { type: 'notebook', content: true });
     parameters = parametersOf((file.content as { cells: ICell[] }).cells);
-    const own = parameters.map(([name, value]) => [OF_NOTEBOOK + name, value]);
-    const numbers = Object.entries(size).map(([name, value]) => [name, String(value)]);
-    values = Object.fromEntries([...numbers, ...own]) as Values;
+    const former = Object.entries(form.parameters ?? {}).map(
+      ([name, value]) => [name, JSON.stringify(value)] as const
+    );
+    const own = Object.fromEntries([...parameters, ...former]);
+    const size = Object.entries(form.size).map(([name, value]) => [name, String(value)]);
+    values = Object.fromEntries([
+      ...size,
+      ...Object.entries(own).map(([name, value]) => [OF_NOTEBOOK + name, value])
+    ]) as Values;
+    const hint = `Such as 04:00, by the clock of the cluster, which says ${form.clock}. Empty: now.`;
+    const at = { key: 'at', label: 'At', hint, pattern: '[0-9]{1,2}:[0-9]{2}' };
+    const names = Object.keys(own).map(name => ({ key: OF_NOTEBOOK + name, label: name }));
+    fields = [...sizeFields(form.budget), EVERY, at, ...names];
   } catch (problem) {
     Notification.error((problem as Error).message, { autoClose: false });
     return;
   }
-  const fields = parameters.map(([name]) => ({ key: OF_NOTEBOOK + name, label: name }));
+  const orderOf = ({ gpus, nodes, hours, every, at, ...own }: Values) => ({
+    path: contents.localPath(path),
+    ...{ gpus, nodes, hours, every, at },
+    parameters: changedOf(
+      parameters,
+      Object.entries(own).map(([key, value]) => [key.slice(OF_NOTEBOOK.length), String(value)])
+    )
+  });
   for (;;) {
+    const form = new Form(fields, values, error);
+    const forecast = new Forecast(form, async value => {
+      const asked = askPortal<{ message: string }>(
+        settings,
+        `${ROUTE}/forecast`,
+        'POST',
+        orderOf(value)
+      );
+      return (await asked).message;
+    });
     const { button, value } = await showDialog({
       title: `Run ${PathExt.basename(path)} as a job`,
-      body: withGuide(new Form([...sizes, ...fields], values, error), 'notebookJobs'),
+      body: withGuide(form, 'notebookJobs'),
       buttons: [Dialog.cancelButton(), Dialog.okButton({ label: 'Run as a Job' })]
     });
+    forecast.stop();
     if (!button.accept || !value) {
       return;
     }
     values = value;
-    const after = parameters.map(([name]) => [name, String(value[OF_NOTEBOOK + name])]);
     try {
-      const { message } = await askPortal<{ message: string }>(settings, ROUTE, 'POST', {
-        path: contents.localPath(path),
-        gpus: value.gpus,
-        nodes: value.nodes,
-        hours: value.hours,
-        parameters: changedOf(parameters, Object.fromEntries(after) as Record<string, string>)
-      });
+      const { message } = await askPortal<{ message: string }>(
+        settings,
+        ROUTE,
+        'POST',
+        orderOf(value)
+      );
       Notification.success(message, { autoClose: false });
       return;
     } catch (problem) {
       error = (problem as Error).message;
+    }
+  }
+}
+
+/** Says below a form when the job would start, or why Slurm would refuse it. */
+class Forecast {
+  private readonly line = document.createElement('p');
+  private timer = 0;
+  /** Of the newest question; answers to older ones are not shown. */
+  private n = 0;
+
+  constructor(
+    private readonly form: Form,
+    private readonly ask: (values: Values) => Promise<string>
+  ) {
+    this.line.setAttribute('role', 'status');
+    this.line.style.maxWidth = '34em';
+    form.node.append(this.line);
+    form.node.addEventListener('input', () => this.wait(FORECAST_MS));
+    this.wait(0);
+  }
+
+  stop(): void {
+    this.n++;
+    window.clearTimeout(this.timer);
+  }
+
+  private wait(ms: number): void {
+    this.stop();
+    this.line.textContent = 'Asking Slurm when it would start…';
+    this.timer = window.setTimeout(() => void this.say(), ms);
+  }
+
+  private async say(): Promise<void> {
+    const n = this.n;
+    let text = '';
+    if (!this.form.node.querySelector(':invalid')) {
+      text = await this.ask(this.form.getValue()).catch((problem: Error) => problem.message);
+    }
+    if (n === this.n) {
+      this.line.textContent = text;
     }
   }
 }

@@ -20,14 +20,11 @@ export function parametersOf(cells: readonly ICell[]): ReadonlyArray<readonly [s
   });
 }
 
-/** Return what a form changed, so that all other names keep the values of the cell. */
+/** Return what differs from the cell, so that all other names keep its values. */
 export function changedOf(
   before: ReadonlyArray<readonly [string, string]>,
-  after: Readonly<Record<string, string>>
+  after: ReadonlyArray<readonly [string, string]>
 ): Record<string, string> {
-  return Object.fromEntries(
-    before
-      .filter(([name, value]) => after[name] !== undefined && after[name] !== value)
-      .map(([name]) => [name, after[name]])
-  );
+  const own = new Map(before);
+  return Object.fromEntries(after.filter(([name, value]) => own.get(name) !== value));
 }

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from portal.server.jobs.errors import JobError
-from portal.server.jobs.job import Action, parse_action
+from portal.server.jobs.job import Action, parse_action, parse_hours
 from portal.server.jobs.jobs import (
+    ENDED,
     N_ENDED,
     is_job_id,
     parse_gpus,
@@ -16,16 +17,17 @@ from portal.server.jobs.jobs import (
 )
 from portal.server.jobs.queue import JobQueue
 from portal.server.jobs.script import parse_options
+from portal.server.jobs.times import check_shorter
 
 QUEUE = """\
-m|7|RUNNING|jupyter|1:02:03|8:00:00|1|16|gres/gpu:v100:2|2026-11-23T06:00:00|None|node01|dsportal-ada
-m|8|PENDING|jupyter|0:00|10:00|2|8|gres:gpu:4|2026-11-23T09:30:00|Resources||a | b
+m|7|RUNNING|jupyter|1:02:03|8:00:00|1|16|gres/gpu:v100:2|2026-11-23T06:00:00|None|node01||dsportal-ada
+m|8|PENDING|jupyter|0:00|10:00|2|8|gres:gpu:4|2026-11-23T09:30:00|Resources|||a | b
 """
 ACCOUNTING = """\
-5|CANCELLED by 1001|jupyter|00:01:00|00:10:00|1|8|gres/gpu=1,cpu=8|Unknown|0:0|None assigned|first
-6|FAILED|jupyter|00:00:01|UNLIMITED|1|1|billing=1,cpu=1|2026-11-23T06:00:00|7:0|node01|second|x
-7|RUNNING|jupyter|00:01:02|08:00:00|1|16|cpu=16|2026-11-23T06:00:00|0:0|node01|dsportal-ada
-8|PENDING|jupyter|00:00:00|00:10:00|2|8|cpu=8,gres/gpu=8,gres/gpu:a100=8|Unknown|0:0||a | b
+5|CANCELLED by 1001|jupyter|00:01:00|00:10:00|1|8|gres/gpu=1,cpu=8|Unknown|0:0|None assigned|||first
+6|FAILED|jupyter|00:00:01|UNLIMITED|1|1|billing=1,cpu=1|2026-11-23T06:00:00|7:0|node01|||second|x
+7|RUNNING|jupyter|00:01:02|08:00:00|1|16|cpu=16|2026-11-23T06:00:00|0:0|node01|||dsportal-ada
+8|PENDING|jupyter|00:00:00|00:10:00|2|8|cpu=8,gres/gpu=8,gres/gpu:a100=8|Unknown|0:0||||a | b
 """
 
 
@@ -41,7 +43,7 @@ def test_the_queue_tells_sessions_from_jobs_and_why_one_waits() -> None:
 
 def test_gpus_are_those_of_all_nodes_together() -> None:
     of_each_node = parse_queue(QUEUE, "m")[1]
-    accounted = parse_queue(QUEUE, "m", parse_gpus(ACCOUNTING, "|", {"8"}))[1]
+    accounted = parse_queue(QUEUE, "m", parse_gpus(list(ENDED.rows(ACCOUNTING, "|")), {"8"}))[1]
 
     assert (of_each_node.n_gpus, of_each_node.gpu_type) == (8, "")
     assert (accounted.n_gpus, accounted.gpu_type) == (8, "a100")
@@ -49,7 +51,7 @@ def test_gpus_are_those_of_all_nodes_together() -> None:
 
 def test_times_of_the_queue_and_of_accounting_are_alike() -> None:
     session, job = parse_queue(QUEUE, "m")
-    failed, cancelled = parse_lists("", ACCOUNTING, "|")
+    failed, cancelled = parse_lists("", list(ENDED.rows(ACCOUNTING, "|")), "|")
 
     assert (session.elapsed, session.limit) == ("1 h 2 min", "8 h")
     assert (job.elapsed, job.limit) == ("", "10 min")
@@ -82,15 +84,61 @@ def test_a_job_that_is_held_is_released() -> None:
     session, job = parse_queue(QUEUE, "m")
     (running,) = parse_queue(waiting.replace("PENDING", "RUNNING"), "m")
 
-    assert held.actions == (Action.RELEASE,)
+    assert held.actions == (Action.RELEASE, Action.SHORTEN)
     assert held.reason.endswith("Release it.")
-    assert job.actions == held_by_others.actions == (Action.HOLD,)
-    assert running.actions == (Action.REQUEUE,)
+    assert job.actions == held_by_others.actions == (Action.HOLD, Action.SHORTEN)
+    assert running.actions == (Action.REQUEUE, Action.SHORTEN)
     assert session.actions == ()
 
 
+@pytest.mark.parametrize(
+    ("command", "has_script"),
+    [
+        ("sbatch train.job", True),
+        ("/usr/bin/sbatch --parsable /home/ada/train.job 3", True),
+        ("sbatch --parsable --job-name=kernel-of-7", False),
+        ("srun hostname", False),
+        ("", False),
+    ],
+)
+def test_a_job_that_was_submitted_with_a_file_can_be_submitted_again(
+    command: str, has_script: bool
+) -> None:
+    line = ACCOUNTING.splitlines()[1].replace("node01||", f"node01|{command}|")
+    (ended,) = parse_lists("", list(ENDED.rows(line, "|")), "|")
+
+    assert ended.has_script is has_script
+
+
+def test_a_job_that_runs_again_says_when() -> None:
+    line = QUEUE.splitlines()[1].replace("|||a | b", "||{}|train")
+    mark = "dsportal: every monday at 04:00 (0a1b2c3d)"
+    again, other = (parse_queue(line.format(one), "m")[0] for one in (mark, f"{mark} or so"))
+
+    assert (again.again, again.name) == ("every Monday at 04:00", "train")
+    waits = QUEUE.splitlines()[1].replace("Resources|||", f"BeginTime||{mark}|")
+    assert parse_queue(waits, "m")[0].reason == ""
+    assert other.again == ""
+
+
+@pytest.mark.parametrize(
+    ("limit", "used"), [("1:00:00", "0:00"), ("30:00", "0:00"), ("2:00:00", "31:00")]
+)
+def test_a_time_limit_is_only_lowered_and_not_below_what_has_run(limit: str, used: str) -> None:
+    with pytest.raises(JobError):
+        check_shorter(30 * 60 if used != "0:00" else 3600, limit, used)
+    check_shorter(30 * 60, "UNLIMITED", "29:00")
+
+
+@pytest.mark.parametrize("hours", ["nan", "0.001", None, [1], "1e9"])
+def test_a_time_limit_in_hours_is_a_number_of_them(hours: object) -> None:
+    with pytest.raises(JobError):
+        parse_hours(hours)
+    assert parse_hours("0.5") == 1800
+
+
 def test_a_limit_is_said_in_words_with_the_next_step() -> None:
-    line = "m|9|PENDING|jupyter|0:00|10:00|1|8|gres:gpu:4|N/A|QOSMaxGRESPerUser||train\n"
+    line = "m|9|PENDING|jupyter|0:00|10:00|1|8|gres:gpu:4|N/A|QOSMaxGRESPerUser|||train\n"
 
     (job,) = parse_queue(line, "m")
 
@@ -101,7 +149,7 @@ def test_a_limit_is_said_in_words_with_the_next_step() -> None:
 
 
 def test_accounting_adds_what_has_ended() -> None:
-    failed, cancelled = parse_lists("", ACCOUNTING, "|", user_uid=1001)
+    failed, cancelled = parse_lists("", list(ENDED.rows(ACCOUNTING, "|")), "|", user_uid=1001)
 
     assert (failed.id, failed.name) == ("6", "second|x")
     assert failed.reason.startswith("The job ended with an error (exit code 7).")
@@ -111,11 +159,11 @@ def test_accounting_adds_what_has_ended() -> None:
 
 
 def test_of_many_jobs_that_have_ended_the_newest_are_listed_and_of_the_queue_each_once() -> None:
-    line = "{}|COMPLETED|jupyter|00:01:00|00:10:00|1|8|cpu=8|2026-11-23T06:00:00|0:0|node01|many"
+    line = "{}|COMPLETED|jupyter|00:01:00|00:10:00|1|8|cpu=8|2026-11-23T06:00:00|0:0|node01|||many"
     accounting = ACCOUNTING + "\n".join(line.format(job_id) for job_id in range(100, 10_100))
     queue = QUEUE.replace("m|7|", "m|10099|").replace("m|", "@|")
 
-    jobs = parse_lists(queue, accounting.replace("|", "@"), "@")
+    jobs = parse_lists(queue, list(ENDED.rows(accounting.replace("|", "@"), "@")), "@")
 
     assert [job.id for job in jobs[:3]] == ["10099", "8", "10098"]
     assert len(jobs) == 2 + N_ENDED

@@ -1,21 +1,24 @@
 """Jobs and runs are one list."""
 
+from collections.abc import Sequence
+from typing import Any, cast
+
 from portal.server.jobs.job import SlurmJob
-from portal.server.jobs.jobs import parse_lists, parse_queue
-from portal.server.jobs.listing import join_rows
+from portal.server.jobs.jobs import ENDED, parse_lists, parse_queue
+from portal.server.jobs.listing import JobList, join_rows
 from portal.server.jobs.run_folder import RunRecord
 from portal.server.jobs.run_view import RunView
 
 QUEUE = """\
-m|9|PENDING|gpu|0:00|10:00|1|8|N/A|2026-11-23T09:00:00|Priority||later
-m|8|PENDING|gpu|0:00|10:00|1|8|N/A|N/A|Priority||unknown
-m|7|RUNNING|gpu|1:00|10:00|1|8|N/A|2026-11-23T06:00:00|None|node01|run
+m|9|PENDING|gpu|0:00|10:00|1|8|N/A|2026-11-23T09:00:00|Priority|||later
+m|8|PENDING|gpu|0:00|10:00|1|8|N/A|N/A|Priority|||unknown
+m|7|RUNNING|gpu|1:00|10:00|1|8|N/A|2026-11-23T06:00:00|None|node01||run
 """
-ACCOUNTING = "6|COMPLETED|gpu|1:00|10:00|1|8||2026-11-23T05:00:00|0:0|node01|ended"
+ACCOUNTING = "6|COMPLETED|gpu|1:00|10:00|1|8||2026-11-23T05:00:00|0:0|node01|||ended"
 
 
 def jobs() -> list[SlurmJob]:
-    return parse_queue(QUEUE, "m") + parse_lists("", ACCOUNTING, "|")
+    return parse_queue(QUEUE, "m") + parse_lists("", list(ENDED.rows(ACCOUNTING, "|")), "|")
 
 
 def run(name: str, started_s: float, job_id: str = "", state: str = "done") -> RunView:
@@ -36,6 +39,7 @@ def run(name: str, started_s: float, job_id: str = "", state: str = "done") -> R
         mlflow=None,
         notebook="",
         continues="",
+        executes=False,
     )
     return RunView(record=record, state=state, words="", nodes="", size=None)
 
@@ -58,3 +62,27 @@ def test_a_run_and_the_job_that_is_its_own_are_one_row() -> None:
     assert row.job is not None
     assert row.job.id == "7"
     assert not row.is_over
+
+
+class _Queue:
+    async def list_jobs(self) -> list[SlurmJob]:
+        return jobs()
+
+
+class _Runs:
+    async def list_runs(self, jobs: object = None) -> list[RunView]:
+        return []
+
+
+async def test_jobs_that_wait_have_their_place_in_the_queue() -> None:
+    asked: list[Sequence[int]] = []
+
+    async def read_places(job_ids: Sequence[int]) -> dict[int, str]:
+        asked.append(job_ids)
+        return {9: "Place in the queue: at the front."}
+
+    found = await JobList(cast(Any, _Queue()), cast(Any, _Runs()), read_places).as_json()
+    places = {row["job"]["id"]: row["job"]["place"] for row in found["rows"]}
+
+    assert asked == [[8, 9]]
+    assert places == {"9": "Place in the queue: at the front.", "8": "", "7": "", "6": ""}

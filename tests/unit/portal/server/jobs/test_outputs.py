@@ -11,6 +11,7 @@ from portal.server.jobs.outputs import (
     OutputPaths,
     existing_file,
     likely_paths,
+    submitted_scripts,
 )
 
 HOME = Path("/home/ada")
@@ -41,6 +42,15 @@ def test_the_script_tells_where_a_job_wrote(tmp_path: Path) -> None:
     row = f"12|{tmp_path}|sbatch --parsable a.job 3|train\n"
 
     assert next(likely_paths(row, "|", "12", HOME, "ada")) == tmp_path / "said-12.out"
+
+
+def test_the_command_tells_which_script_was_submitted(tmp_path: Path) -> None:
+    script = tmp_path / "my a.job"
+    script.touch()
+    row = f"12|{tmp_path}|sbatch -p gpu --parsable 'my a.job' 3|train\n"
+
+    assert existing_file(submitted_scripts(row, "|", "12")) == script
+    assert existing_file(submitted_scripts(row, "|", "13")) is None
 
 
 def test_a_run_writes_into_its_folder() -> None:

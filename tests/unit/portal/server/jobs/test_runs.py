@@ -2,15 +2,17 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from dsportal.task.folder import RunFolder
 from dsportal.task.plan import End, Plan
+from portal.server.jobs import runs as runs_module
 from portal.server.jobs.errors import NoSuchRunError, RunError
 from portal.server.jobs.job import SlurmJob
-from portal.server.jobs.jobs import parse_lists, parse_queue
+from portal.server.jobs.jobs import ENDED, parse_lists, parse_queue
 from portal.server.jobs.queue import JobQueue
 from portal.server.jobs.run_folder import RunRecord
 from portal.server.jobs.run_view import STARTS_WITHIN_S, Listing, RunView, view_run
@@ -46,6 +48,7 @@ def record(*, job_id: str = "", end: str = "") -> RunRecord:
         mlflow=None,
         notebook="",
         continues="",
+        executes=False,
         seconds=0.0,
         done="",
     )
@@ -66,7 +69,7 @@ def test_a_step_of_a_session_runs_as_long_as_slurm_lists_it() -> None:
 
 
 def queued(state: str, reason: str, nodes: str = "") -> SlurmJob:
-    line = f"m|12|{state}|gpu|0:05|5:00|2|8|N/A|2026-11-23T06:00:00|{reason}|{nodes}|{OLDER}"
+    line = f"m|12|{state}|gpu|0:05|5:00|2|8|N/A|2026-11-23T06:00:00|{reason}|{nodes}||{OLDER}"
     return parse_queue(line, "m")[0]
 
 
@@ -83,8 +86,8 @@ def test_a_job_says_where_it_runs_and_why_it_waits() -> None:
 
 
 def test_a_run_whose_job_slurm_ended_says_why() -> None:
-    line = f"12|OUT_OF_MEMORY|gpu|0:05|5:00|2|8||2026-11-23T06:00:00|0:125|node01|{OLDER}"
-    (job,) = parse_lists("", line, "|")
+    line = f"12|OUT_OF_MEMORY|gpu|0:05|5:00|2|8||2026-11-23T06:00:00|0:125|node01|||{OLDER}"
+    (job,) = parse_lists("", list(ENDED.rows(line, "|")), "|")
     view = view_of(job)
     assert (view.state, view.words) == ("lost", job.reason)
 
@@ -175,3 +178,29 @@ def test_sizes_are_measured_when_asked_for(runs: Runs) -> None:
 
 def trim(runs: Runs, most_bytes: int, n_kept: int = 1) -> list[str]:
     return asyncio.run(runs.trim(most_bytes, n_kept))
+
+
+def test_who_stops_a_run_that_comes_again_cancels_the_next_one(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark, other = ("dsportal: every day at 04:00 (0a1b2c3d)", "dsportal: every day at 04:00 (ffff)")
+    lines = [("12", "RUNNING", mark), ("13", "PENDING", mark), ("14", "PENDING", other)]
+    text = "".join(
+        f"m|{job_id}|{state}|gpu|0:05|5:00|2|8|N/A|N/A|None||{comment}|train\n"
+        for job_id, state, comment in lines
+    )
+    jobs = {job.id: job for job in parse_queue(text, "m")}
+    RunFolder(runs.parent / NEWER).write_job_id(12)
+    asked: list[Sequence[str]] = []
+
+    async def ask(runs: Runs, jobs_: object = None) -> Listing:
+        return Listing(jobs=jobs, steps={})
+
+    async def query(argv: Sequence[str], *, timeout_s: float) -> None:
+        asked.append(argv)
+
+    monkeypatch.setattr(Runs, "_ask_slurm", ask)
+    monkeypatch.setattr(runs_module, "query", query)
+    asyncio.run(runs.stop(NEWER))
+
+    assert asked == [["scancel", "12", "13"]]

@@ -1,10 +1,13 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from dsportal.task.folder import RunFolder
+from dsportal.task.plan import Plan
 from portal.server.notebook_jobs.errors import NotebookJobError
-from portal.server.notebook_jobs.order import NotebookOrder, parse_order
+from portal.server.notebook_jobs.order import NotebookOrder, former_order, parse_order
 
 ROOT = Path("/home/ada")
 
@@ -26,6 +29,49 @@ def test_a_form_becomes_a_command_whose_words_are_the_users_own() -> None:
     ]
 
 
+def test_a_notebook_that_runs_again_says_when_and_a_forecast_asks_for_the_same() -> None:
+    order = parse_order(b'{"path": "x.ipynb", "every": "monday", "at": "04:00"}', ROOT)
+    words = [
+        "--gpus=1",
+        "--nodes=1",
+        "--hours=8.0",
+        "--every=monday",
+        "--at=04:00",
+        "/home/ada/x.ipynb",
+    ]
+
+    assert order.arguments() == ["job", "new", "--submit", *words]
+    assert order.arguments("--forecast") == ["job", "new", "--forecast", *words]
+
+
+def test_a_form_begins_with_what_a_run_was_asked_for(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "20261128-040000-train-k3v9")
+    folder.path.mkdir()
+    plan = Plan(
+        n_ranks=4,
+        n_nodes=2,
+        cores_per_rank=1,
+        simulated_gpus=False,
+        working_dir="/home/ada",
+        module_paths=(),
+        n_results=1,
+        executes="/home/ada/nets/train.ipynb",
+        parameters={"lr": 0.5},
+        walltime_s=5400,
+    )
+    folder.write_plan(plan)
+
+    assert former_order(folder.name, tmp_path, ROOT) == {
+        "path": "nets/train.ipynb",
+        "size": {"gpus": 4, "nodes": 2, "hours": 1.5},
+        "parameters": {"lr": 0.5},
+    }
+    folder.write_plan(replace(plan, executes=""))
+    for name in (folder.name, "none", "../x", ".", ""):
+        with pytest.raises(NotebookJobError):
+            former_order(name, tmp_path, ROOT)
+
+
 def test_what_a_request_leaves_out_has_a_default() -> None:
     assert parse_order(b'{"path": "x.ipynb"}', ROOT) == NotebookOrder(
         path=ROOT / "x.ipynb", gpus=1, nodes=1, hours=8.0, parameters={}
@@ -41,6 +87,8 @@ def test_what_a_request_leaves_out_has_a_default() -> None:
         b'{"path": "x.ipynb", "gpus": "many"}',
         b'{"path": "x.ipynb", "gpus": 1e999}',
         b'{"path": "x.ipynb", "parameters": 3}',
+        b'{"path": "x.ipynb", "every": "night"}',
+        b'{"path": "x.ipynb", "at": "\\u0000"}',
         b'{"path": "x.ipynb", "parameters": {"a": "\\u0000"}}',
         b'{"path": "../eve/x.ipynb"}',
         b'{"path": "/etc/x.ipynb"}',

@@ -1,0 +1,164 @@
+"""Queues the job of a notebook; says before when it would start, and which limits refuse it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pwd
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from dsportal.amounts import count, format_duration
+from dsportal.errors import LaunchError
+from dsportal.launch import commands
+from dsportal.launch.sbatch import JobRequest
+from dsportal.launch.session import SessionAllocation
+from dsportal.notebook.notebook_job import run_notebook
+from dsportal.slurm.again import Again
+from dsportal.slurm.errors import PortalError
+from dsportal.task.folders import parent_folder
+from portal.hub.form.start_times import describe_free, describe_start
+from spawner.client.accounting import Accounting
+from spawner.client.command import Completed, query
+from spawner.forecast.forecaster import Forecast, parse_test_only
+from spawner.slurm.associations import AssociationLimits
+from spawner.slurm.catalog import SINFO_ARGV, Catalog
+
+TIMEOUT_S = 15
+
+
+class SubmissionError(PortalError):
+    """Slurm refuses such a job, or would never start it."""
+
+
+def submit_notebook(
+    notebook: Path,
+    request: JobRequest,
+    parameters: Mapping[str, Any],
+    *,
+    command: str,
+    simulated_gpus: bool,
+) -> None:
+    """Queue a job that runs a notebook once, as it is now, and say so.
+
+    Args:
+        notebook: Its path.
+        request: What the job asks for.
+        parameters: For its cell tagged "parameters".
+        command: Path of the command dsportal on nodes.
+        simulated_gpus: Whether the site only counts GPUs.
+    """
+    # One GPU with what comes with it at this site.
+    place = SessionAllocation(
+        job_id=0,
+        node="",
+        n_gpus=1,
+        n_cores=request.cores_per_gpu,
+        n_usable_cores=request.cores_per_gpu,
+        simulated_gpus=simulated_gpus,
+        memory_mib=request.memory_mib_per_gpu,
+        partition=request.partition,
+        account=request.account,
+        qos=request.qos,
+    )
+    with _in_words():
+        run_notebook(
+            notebook,
+            (),
+            {"parameters": parameters},
+            shape=request.shape,
+            session=place,
+            walltime_s=request.walltime_s,
+            command=command,
+            begin=request.begin,
+        )
+
+
+def submit_again(notebook: Path, request: JobRequest, script: str, again: Again) -> None:
+    """Queue the first of the jobs that run a notebook again and again, and say so."""
+    with _in_words():
+        log_of(again).parent.mkdir(mode=0o700, exist_ok=True)
+        job_id = commands.submit(request, (), script=script)
+    first = request.begin.replace("T", " ")[:16]
+    print(
+        f"{notebook.name} runs {again.words}, {f'first {first}' if first else 'first now'}, as job "
+        f"{job_id}. Each run queues the next. To end that, cancel the one that waits."
+    )
+
+
+def log_of(again: Again) -> Path:
+    """Return where the jobs of a notebook that runs again and again print."""
+    return parent_folder() / f"again-{again.series}.log"
+
+
+@contextmanager
+def _in_words() -> Iterator[None]:
+    try:
+        yield
+    except LaunchError as error:
+        raise SubmissionError(str(error)) from error
+
+
+def forecast(request: JobRequest) -> str:
+    """Return when a job would start and what is free now, as sentences."""
+    # As sbatch prints its times: those of this node, without a zone.
+    now = datetime.now()
+    with _in_words():
+        answer = parse_test_only(commands.try_submit(request), now)
+    start = describe_start(Forecast(answer=answer, made_at=now), now, is_free=False)
+    return " ".join(filter(None, (f"Slurm's forecast: {start.words}.", _free(request.partition))))
+
+
+def check_limits(request: JobRequest) -> None:
+    """Refuse what would wait for ever; without an answer nothing is refused."""
+    ceiling, most_s = AssociationLimits(), None
+    with suppress(PortalError):
+        ceiling = asyncio.run(_read_ceiling(request))
+    with suppress(PortalError):
+        most_s = _read_catalog().max_walltime_s(request.partition or None)
+    of_partition = AssociationLimits(max_walltime_s=most_s, of="the partition")
+    for limits in (ceiling, of_partition):
+        if refusal := explain_ceiling(request, limits):
+            raise SubmissionError(refusal)
+
+
+def explain_ceiling(request: JobRequest, ceiling: AssociationLimits) -> str:
+    """Return why a job is larger than the most that its account and QOS give; "" if it is not."""
+    n_gpus = request.shape.n_ranks
+    if ceiling.max_gpus is not None and n_gpus > ceiling.max_gpus:
+        return (
+            f"You asked for {count(n_gpus, 'GPU')}; {ceiling.of} gives one job at most "
+            f"{ceiling.max_gpus}. Ask for fewer."
+        )
+    if ceiling.max_walltime_s is not None and request.walltime_s > ceiling.max_walltime_s:
+        return (
+            f"You asked for {format_duration(request.walltime_s)}; {ceiling.of} gives one job at "
+            f"most {format_duration(ceiling.max_walltime_s)}. Ask for less time."
+        )
+    return ""
+
+
+async def _read_ceiling(request: JobRequest) -> AssociationLimits:
+    async def ask(argv: Sequence[str]) -> Completed:
+        return await query(argv, timeout_s=TIMEOUT_S)
+
+    associations = await Accounting(ask).read_associations()
+    return associations.ceiling(
+        pwd.getpwuid(os.getuid()).pw_name,
+        account=request.account or None,
+        partition=request.partition or None,
+        qos=request.qos or None,
+    )
+
+
+def _free(partition: str) -> str:
+    with suppress(PortalError):
+        return describe_free(_read_catalog().count_gpus(partition or None), "the job")
+    return ""
+
+
+def _read_catalog() -> Catalog:
+    return Catalog.parse(asyncio.run(query(SINFO_ARGV, timeout_s=TIMEOUT_S)).stdout)

@@ -1,0 +1,32 @@
+"""What accounts and QOS never give one job is refused before the queue."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dsportal.launch.layout import Layout
+from dsportal.launch.sbatch import JobRequest
+from portal.job_submission import explain_ceiling
+from spawner.slurm.associations import AssociationLimits
+
+REQUEST = JobRequest(
+    name="train", shape=Layout(n_ranks=4, n_nodes=2), walltime_s=7200, folder=Path("/home/ada")
+)
+
+
+@pytest.mark.parametrize(
+    ("most", "says"),
+    [
+        ({"max_gpus": 2}, "You asked for 4 GPUs; the QOS normal gives one job at most 2."),
+        ({"max_walltime_s": 3600}, "2 hours; the QOS normal gives one job at most 1 hour."),
+        ({"max_gpus": 4, "max_walltime_s": 7200}, ""),
+        ({}, ""),
+    ],
+)
+def test_a_job_above_a_limit_names_it(most: dict[str, int], says: str) -> None:
+    said = explain_ceiling(REQUEST, AssociationLimits(of="the QOS normal", **most))
+
+    assert said.startswith("You asked for") if says else said == ""
+    assert says in said
