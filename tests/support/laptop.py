@@ -72,15 +72,17 @@ class Laptop:
         )
 
     @contextmanager
-    def running(self, *argv: str) -> Iterator[subprocess.Popen[str]]:
-        """Yield a program that stays; its output has its errors, too."""
+    def running(
+        self, *argv: str, errors: int = subprocess.STDOUT
+    ) -> Iterator[subprocess.Popen[str]]:
+        """Yield a program that stays; its output has its errors, too, unless they go elsewhere."""
         program = subprocess.Popen(
             argv,
             env=self.environment,
             cwd=self.home,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stderr=errors,
             text=True,
         )
         try:

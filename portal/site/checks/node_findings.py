@@ -97,6 +97,14 @@ FAULTS: Mapping[str, Saying] = {
         "Install Debian's openssh-server on the compute nodes (its daemon need not run), or set"
         " limit = 0 in [ssh].",
     ),
+    # Source: jupyter-server-mcp 0.4.1, `mcp_port`.
+    "mcp": (
+        Grade.PROBLEM,
+        "{0} on {node} listens on a fixed port without a login in each session: any user of the"
+        " node could run code as another.",
+        "Remove it: bin/pip uninstall jupyter-server-mcp in that environment. Agents of users'"
+        " machines have dsportal mcp.",
+    ),
     "space": (
         Grade.WARNING,
         "{0} on {node} has {1}: checkpoints will soon fill it.",

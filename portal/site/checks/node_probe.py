@@ -222,7 +222,10 @@ def probe_workplace(question: dict[str, Any], found: dict[str, Any]) -> Faults:
 
     `question` is the whole one, and `found` gets the space.
     """
-    names = kernel_names(Path(question["environments"]["server"]), question["registry"])
+    server = Path(question["environments"]["server"])
+    for package in server.glob("lib/python3*/site-packages/jupyter_server_mcp"):
+        yield "mcp", str(package)
+    names = kernel_names(server, question["registry"])
     for kernel, templates in lacking_kernels(Path(question["templates"]), names).items():
         if kernel not in question["left_out"]:
             more = f" and {len(templates) - 3} more" if len(templates) > 3 else ""

@@ -10,6 +10,7 @@ from dsportal import __version__
 
 from . import verbs
 from .host import DEFAULT_NAME, LaptopError
+from .mcp import CHANGES
 
 _EXIT_CODES = (
     "Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 the portal cannot be reached, 130 "
@@ -48,6 +49,15 @@ def build_parser() -> argparse.ArgumentParser:
     copy.add_argument(
         "paths", nargs="+", metavar="PATH", help="those of the session begin with a colon: :data/x"
     )
+    mcp = add(verbs.mcp, "serve agents of this machine by the Model Context Protocol")
+    mcp.add_argument(
+        "--allow",
+        dest="allowed",
+        action="append",
+        choices=CHANGES,
+        default=[],
+        help="a tool that starts, stops or runs something; can be given several times",
+    )
     add(verbs.completion, "print what completes these words in bash and zsh")
     proxy = commands.add_parser("proxy", help="run by ssh", description="Run by ssh")
     proxy.add_argument("name", help="the host's name")
@@ -74,7 +84,14 @@ def _add_sessions(add: _Add) -> None:
     start = add(verbs.start, "start a session and wait until it runs")
     for option, text in verbs.START_OPTIONS.items():
         start.add_argument(f"--{option.removeprefix('gpu_')}", dest=option, help=text)
-    start.add_argument("--open", dest="is_opened", action="store_true", help="show it in a browser")
+    start.add_argument(
+        "--open",
+        dest="opened",
+        nargs="?",
+        const="lab",
+        choices=tuple(verbs.OPENED),
+        help="then show it in a browser (lab), with VS Code there, or be in a shell",
+    )
     _add_json(add(verbs.list_all, "list your sessions", "list"))
     why = add(verbs.why, "say why a session waits, or does not start")
     show = add(verbs.open_page, "show a session in a browser", "open")

@@ -30,9 +30,14 @@ def copy(name: str, paths: Sequence[str]) -> int:
     return _run(name, ["scp", "-r", "--", *given])
 
 
-def _run(name: str, argv: Sequence[str]) -> int:
+def require_key(name: str) -> None:
+    """Raise an error unless a host has been set up for ssh."""
     if not (home_of(name) / "key").exists():
         raise LaptopError(f"The host {name} is not set up for ssh. Run: dsportal setup")
+
+
+def _run(name: str, argv: Sequence[str]) -> int:
+    require_key(name)
     # The file that `setup` writes: ssh by itself looks in the home of the account, not in $HOME.
     config = str(Path.home() / ".ssh/config")
     try:

@@ -30,6 +30,9 @@ class Session:
 
     Args:
         portal: The portal, with its `host.session` as the session's name.
+
+    Attributes:
+        path: That of its pages, without a slash in front.
     """
 
     def __init__(self, portal: Portal) -> None:
@@ -41,10 +44,10 @@ class Session:
         user = quote(me["name"], safe="")
         self._path = f"hub/api/users/{user}/{server}"
         self._extension = f"hub/api/dsportal/users/{user}"
-        self._own = f"user/{user}"
+        self.path = f"user/{user}"
         if self.name:
             self._extension += f"/servers/{quote(self.name, safe='')}"
-            self._own += f"/{quote(self.name, safe='')}"
+            self.path += f"/{quote(self.name, safe='')}"
 
     def start(self, options: Mapping[str, object]) -> None:
         """Ask for a start with `options` of the form, by their keys; one that waits, waits on."""
@@ -110,7 +113,7 @@ class Session:
     def ask(self, method: str, path: str, body: object = None) -> Any:
         """Return what the session itself answers to the JSON `body` at a `path` below its own."""
         self.address()
-        return self.portal.ask(method, f"{self._own}/{path}", body, timeout_s=_SESSION_TIMEOUT_S)
+        return self.portal.ask(method, f"{self.path}/{path}", body, timeout_s=_SESSION_TIMEOUT_S)
 
     def address(self) -> str:
         """Return the address of one that runs."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import getpass
+import io
 import json
 import os
 import re
@@ -32,6 +33,8 @@ START_OPTIONS = {
     "reservation": "Slurm reservation",
     "opens": "what it opens with, such as 'VS Code'",
 }
+# What `start --open` opens, and the option of the form that makes its page the first.
+OPENED = {"lab": None, "vscode": "VS Code", "ssh": None}
 # Text browsers, which Python would start elsewhere, take the terminal.
 _HAS_SCREEN = sys.platform in {"darwin", "win32"} or any(
     os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
@@ -77,10 +80,14 @@ def _host(arguments: argparse.Namespace) -> tuple[Host, str]:
     return host, token.strip()
 
 
-def start(arguments: argparse.Namespace) -> None:
+def start(arguments: argparse.Namespace) -> int:
     """Start a session, and show why it waits."""
     session = _session(arguments)
     given = {key: getattr(arguments, key) for key in START_OPTIONS}
+    given["opens"] = given["opens"] or OPENED.get(arguments.opened)
+    if arguments.opened == "ssh":
+        # Before the wait, not after it.
+        openssh.require_key(arguments.name)
     session.start({key: value for key, value in given.items() if value is not None})
     shown = set()
 
@@ -100,8 +107,11 @@ def start(arguments: argparse.Namespace) -> None:
         )
         raise
     answer(arguments, {"name": session.name, "url": url}, url)
-    if arguments.is_opened:
+    if arguments.opened == "ssh":
+        return openssh.run_ssh(arguments.name, ())
+    if arguments.opened:
         browse(url)
+    return 0
 
 
 def list_all(arguments: argparse.Namespace) -> None:
@@ -192,14 +202,14 @@ def new_job(arguments: argparse.Namespace) -> None:
     wrong = [text for text in arguments.parameters if "=" not in text]
     if wrong:
         raise LaptopError(f"{wrong[0]!r} is no parameter. Write -p lr=0.1")
-    body = {
-        "path": arguments.notebook,
-        "gpus": arguments.gpus,
-        "nodes": arguments.nodes,
-        "hours": arguments.hours,
-        "parameters": dict(text.split("=", 1) for text in arguments.parameters),
-    }
-    told = _session(arguments).ask("POST", "portal/api/notebook-jobs", body)
+    told = work.submit_notebook(
+        _session(arguments),
+        arguments.notebook,
+        gpus=arguments.gpus,
+        nodes=arguments.nodes,
+        hours=arguments.hours,
+        parameters=dict(text.split("=", 1) for text in arguments.parameters),
+    )
     answer(arguments, told, told["message"])
 
 
@@ -227,6 +237,27 @@ def ssh(arguments: argparse.Namespace) -> int:
 def copy(arguments: argparse.Namespace) -> int:
     """Copy files."""
     return openssh.copy(arguments.name, arguments.paths)
+
+
+def mcp(arguments: argparse.Namespace) -> None:
+    """Let agents of this machine use sessions and jobs."""
+    check_websocket()
+    from .mcp.server import Server
+    from .mcp.tools import Toolbox
+
+    box = Toolbox(known_portal(arguments.name))
+    tools = [tool for tool in box.tools() if not tool.changes or tool.name in arguments.allowed]
+    for stream in (sys.stdin, sys.stdout):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", newline="\n")
+
+    def write(line: str) -> None:
+        print(line, end="", flush=True)
+
+    try:
+        Server(tools, write).run(sys.stdin)
+    finally:
+        box.cells.close()
 
 
 def completion(arguments: argparse.Namespace) -> None:

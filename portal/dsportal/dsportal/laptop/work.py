@@ -14,6 +14,8 @@ from .sessions import Session
 
 _LOOK_S = 5.0
 _COLUMNS = 4
+# What a notebook's job has unless more is asked for.
+ORDER: Mapping[str, object] = {"gpus": 1, "nodes": 1, "hours": 8.0, "parameters": {}}
 
 
 class Work(Protocol):
@@ -148,16 +150,41 @@ def ask_for_gpus(session: Session, gpus: str, hours: str, notebook: str) -> dict
     Returns:
         What the kernel has and waits for, with its "notebook".
     """
-    kernels = _kernels(session, notebook)
-    if len(kernels) > 1:
-        names = ", ".join(path for path, _ in kernels)
-        raise LaptopError(f"Several notebooks are open: {names}. Choose one with --notebook.")
-    ((path, kernel),) = kernels
+    path, kernel = _only_kernel(session, notebook)
     body = {"gpus": gpus, "hours": hours}
     return {
         "notebook": path,
         **session.ask("POST", f"portal/api/kernels/{kernel}/gpus", body),
     }
+
+
+def submit_notebook(session: Session, notebook: str, **order: object) -> dict[str, Any]:
+    """Run a notebook of the session as a job.
+
+    Args:
+        notebook: Its path in the session's file browser.
+        order: "gpus", "nodes", "hours" and "parameters", as the session's own page asks.
+
+    Returns:
+        What the session says of it, with "message".
+    """
+    told: dict[str, Any] = session.ask(
+        "POST", "portal/api/notebook-jobs", {**ORDER, "path": notebook, **order}
+    )
+    return told
+
+
+def kernel_of(session: Session, notebook: str) -> str:
+    """Return the id of the kernel of an open notebook."""
+    return _only_kernel(session, notebook)[1]
+
+
+def _only_kernel(session: Session, notebook: str) -> tuple[str, str]:
+    kernels = _kernels(session, notebook)
+    if len(kernels) > 1:
+        names = ", ".join(path for path, _ in kernels)
+        raise LaptopError(f"Several notebooks are open: {names}. Choose one with --notebook.")
+    return kernels[0]
 
 
 def _kernels(session: Session, notebook: str) -> list[tuple[str, str]]:

@@ -38,4 +38,4 @@ def test_every_verb_but_those_for_a_shell_answers_in_json() -> None:
         verb for verb, parser in commands.choices.items() if "--json" not in parser.format_help()
     }
 
-    assert without == {"ssh", "cp", "completion", "proxy"}
+    assert without == {"ssh", "cp", "completion", "proxy", "mcp"}

@@ -45,6 +45,24 @@ async def test_a_start_sends_the_options_of_the_form_and_shows_the_wait_once(
     assert opened == [url]
 
 
+async def test_a_start_that_opens_vs_code_makes_it_the_first_page(ada: Hub) -> None:
+    ada.streams = [[READY]]
+
+    assert await ada.run("start", "--open", "vscode") == 0
+
+    options = json.dumps({"user_options": {"opens": "VS Code"}})
+    assert ada.asked == [("POST", "users/ada/server", options)]
+
+
+async def test_a_shell_without_keys_is_refused_before_the_start(
+    ada: Hub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert await ada.run("start", "--open", "ssh") == 1
+
+    assert "not set up for ssh" in capsys.readouterr().err
+    assert ada.asked == []
+
+
 @pytest.mark.parametrize(
     ("refusal", "streams", "words"),
     [

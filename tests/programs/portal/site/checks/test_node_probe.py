@@ -101,6 +101,13 @@ def test_little_space_is_told_in_numbers(
     assert said.endswith(" MiB free, less than 1000000000")
 
 
+def test_an_extension_that_lets_neighbours_in_is_named(site: Path, settings: Settings) -> None:
+    package = site / "server/lib/python3.12/site-packages/jupyter_server_mcp"
+    package.mkdir(parents=True)
+
+    assert look(site, settings)["mcp"] == (str(package),)
+
+
 def test_sshd_is_looked_for_where_a_session_does_if_one_needs_it(
     site: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
