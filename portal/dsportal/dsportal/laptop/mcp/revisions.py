@@ -39,7 +39,11 @@ class RequestError(Exception):
 
 
 def initialized(params: Mapping[str, Any], instructions: str) -> dict[str, Any]:
-    """Return the answer to a handshake."""
+    """Return the answer to a handshake.
+
+    Args:
+        params: The client's "protocolVersion", among others.
+    """
     asked = params.get("protocolVersion")
     version = asked if asked in HANDSHAKE else HANDSHAKE[0]
     return {
@@ -57,6 +61,9 @@ def discovered(instructions: str) -> dict[str, Any]:
 
 def is_stateless(params: Mapping[str, Any]) -> bool:
     """Return whether a request names its revision.
+
+    Args:
+        params: Those of the request, with "_meta" if it does.
 
     Raises:
         RequestError: If it names one that is not known.
