@@ -13,8 +13,9 @@ if [ -n "${{ZSH_VERSION-}}" ]; then
     autoload -U +X bashcompinit && bashcompinit
 fi
 _{prog}() {{
+    [ -z "${{ZSH_VERSION-}}" ] || emulate -L ksh
     local word known="" words=""
-    for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
+    for word in "${{COMP_WORDS[@]:1:$((COMP_CWORD-1))}}"; do
         case "$known $word" in
             {paths}) known="$known $word" ;;
         esac

@@ -1,11 +1,18 @@
-"""What bash completes with the script that the command prints."""
+"""What bash and zsh complete with the script that the command prints."""
 
+import os
+import pty
+import select
+import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 
+from deploy.one_machine.packages import install_packages, missing_packages
 from dsportal.laptop import cli, completion
 from portal.cli import build_user_parser
+from tests.support.eventually import eventually
 
 ASK = """
 eval "$1"
@@ -41,3 +48,30 @@ def test_commands_of_sessions_are_completed_below_their_groups() -> None:
     script = completion.completion(build_user_parser())
 
     assert complete(script, "environments", "ne") == ["new"]
+
+
+def test_zsh_completes_at_its_prompt_what_bash_does(tmp_path: Path) -> None:
+    if missing := missing_packages(["zsh"]):
+        install_packages(missing)
+    (tmp_path / ".zshrc").write_text("PS1='ready> '\nsource ./completion\n")
+    (tmp_path / "completion").write_text(completion.completion(cli.build_parser()))
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(tmp_path)
+        environment = {"HOME": str(tmp_path), "TERM": "dumb", "PATH": os.defpath}
+        os.execve("/usr/bin/zsh", ["zsh", "-i"], environment)
+    shown = bytearray()
+
+    def reads(expected: bytes) -> bool:
+        while select.select([terminal], [], [], 0.1)[0]:
+            shown.extend(os.read(terminal, 4096))
+        return expected in shown
+
+    try:
+        eventually(lambda: reads(b"ready> "), timeout_s=20)
+        os.write(terminal, b"dsportal start --gp\t")
+        eventually(lambda: reads(b"--gpus "), timeout_s=10)
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(terminal)
