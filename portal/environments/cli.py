@@ -1,6 +1,7 @@
 """The commands `dsportal environments add`, `list`, `check` and `remove`."""
 
 import argparse
+import os
 import shutil
 import signal
 from pathlib import Path
@@ -198,7 +199,7 @@ def _size(environment: Environment) -> str:
     # What belongs to the site is not the user's to free.
     if not environment.is_own or environment.path is None:
         return ""
-    if not environment.path.exists():
+    if not os.path.exists(environment.path):
         return "  is gone"
     size = size_mib(environment)
     return "" if size is None else f"  {size:.1f} MiB"

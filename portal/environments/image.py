@@ -52,7 +52,7 @@ def parse_source(text: str) -> str:
             "docker://REGISTRY/NAME:TAG, oci:FOLDER or docker-archive:FILE."
         )
     path = Path(found[2]).expanduser().absolute()
-    if not path.exists():
+    if not os.path.exists(path):
         raise RegistryError(
             f"The image {path} does not exist. Give the path of one on this machine."
         )
@@ -62,7 +62,7 @@ def parse_source(text: str) -> str:
 def read_key(path: Path) -> str:
     """Return the key in a file of one line, which must be the user's own with mode 0600."""
     try:
-        if not path.is_file():
+        if not os.path.isfile(path):
             raise RegistryError(f"{path} is not a file. Name a file that contains the key.")
         with path.open("rb") as file:
             # On the open file, which cannot be replaced between check and reading.
@@ -94,7 +94,7 @@ def make_image(container: Path | None, source: str, image: Path, login: Login | 
             "This machine has neither apptainer nor singularity, which make images. "
             "Add the environment in a terminal of a session, or load their module first."
         )
-    if image.exists():
+    if os.path.exists(image):
         raise RegistryError(f"{image} already exists. Choose another name, or remove the file.")
     # In the same folder, so that it can be renamed in one step.
     part = image.with_name(f".{image.name}.part")

@@ -64,7 +64,7 @@ def own_environments(home: Path) -> list[OwnEnvironment]:
 
 def _look_at(environment: Environment, home: Path) -> OwnEnvironment:
     path = environment.path
-    is_gone = path is not None and not path.exists()
+    is_gone = path is not None and not os.path.exists(path)
     return OwnEnvironment(
         environment=environment,
         size_mib=None if is_gone else size_mib(environment),
@@ -116,7 +116,7 @@ def files_made_here(environment: Environment, home: Path) -> tuple[Path, ...]:
         # One that somebody else has made and shares is only forgotten.
         return (folder,) if folder.stat().st_uid == os.geteuid() else ()
     image = home / OWN_FOLDER / f"{environment.id}.sif"
-    is_image = environment.path == image and image.exists()
+    is_image = environment.path == image and os.path.exists(image)
     beside = environment.kernel_packages
     # The registry can be edited by hand.
     is_beside = beside is not None and beside == kernel_folder(environment, home)

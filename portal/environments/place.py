@@ -1,6 +1,7 @@
 """What kind of environment a path is, for `dsportal environments add PATH`."""
 
 import contextlib
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,11 +38,11 @@ def find_place(text: str) -> Place:
     stem = path.stem if path.suffix in {".sif", ".simg"} else path.name
     id_ = re.sub(r"[^a-z0-9._-]+", "-", stem.lower()).lstrip("._-")
     # First, since a conda environment may hold a pyvenv.cfg, too.
-    if (path / "conda-meta").is_dir():
+    if os.path.isdir(path / "conda-meta"):
         return Place(id=id_, kind=Kind.CONDA, path=path)
-    if (path / "pyvenv.cfg").is_file() or is_locked(path):
+    if os.path.isfile(path / "pyvenv.cfg") or is_locked(path):
         return Place(id=id_, kind=Kind.VIRTUALENV, path=path)
-    if path.is_file():
+    if os.path.isfile(path):
         return Place(id=id_, kind=Kind.IMAGE, path=path)
     raise RegistryError(
         f"{path} is neither a virtual or conda environment nor an image, or cannot be read. Name "

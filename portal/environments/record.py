@@ -1,6 +1,7 @@
 """The record in a locked environment: what it was made on top of, and who shares it."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ RECORD = "dsportal-environment.json"
 
 def is_locked(folder: Path) -> bool:
     """Return whether a folder is an environment that `dsportal environments new` made."""
-    return (folder / RECORD).is_file()
+    # pathlib raises where a folder of the path is closed to its user.
+    return os.path.isfile(folder / RECORD)
 
 
 def read_like(folder: Path) -> str:

@@ -1,6 +1,7 @@
 """Deletes the files of an environment that is removed, so that none stay without an entry."""
 
 import contextlib
+import os
 import secrets
 import shutil
 import signal
@@ -54,7 +55,7 @@ def _is_deleted(path: Path) -> bool:
             shutil.rmtree(path)
         else:
             path.unlink(missing_ok=True)
-    return not path.exists()
+    return not os.path.exists(path)
 
 
 @contextlib.contextmanager

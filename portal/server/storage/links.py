@@ -13,7 +13,7 @@ def link_storage(name: str, mounted: Path, home: Path) -> str:
         A sentence about what is wrong, or "".
     """
     link = home / name
-    if not mounted.is_dir():
+    if not os.path.isdir(mounted):
         return (
             f"The shared storage, {mounted}, is not mounted on this node, so {link} has nothing "
             "to show. Tell the administrators."

@@ -3,6 +3,7 @@
 import hashlib
 import itertools
 import json
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -51,7 +52,7 @@ def install_templates(source_dir: Path, home: Path, below: str = "") -> Outcome:
         What was done. A full or read-only home is a sentence in it, no exception.
     """
     outcome = Outcome()
-    if not source_dir.is_dir():
+    if not os.path.isdir(source_dir):
         outcome.problems.append(
             f"The site's templates, {source_dir}, are not on this node. Tell the administrators."
         )

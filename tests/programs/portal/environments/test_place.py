@@ -27,3 +27,19 @@ def test_an_environment_is_added_by_its_path_alone(
     said = capfd.readouterr().err
     assert f"{home}/absent is neither a virtual or conda environment nor an image" in said
     assert "Say where 'word' is: dsportal environments add PATH" in said
+
+
+def test_a_path_that_nothing_can_be_asked_of_is_absent(
+    home: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A closed folder on the way answers as a name does that is too long, also to root."""
+    unasked = home / ("x" * 300)
+    assert environments("add", unasked) == 1
+    assert "is neither a virtual or conda environment nor an image" in capfd.readouterr().err
+
+    (home / OWN_PATH).parent.mkdir(parents=True, exist_ok=True)
+    (home / OWN_PATH).write_text(f'[far]\nvirtualenv = "{unasked}"\n')
+
+    assert environments("list") == 0
+    assert "far" in capfd.readouterr().out
+    assert environments("remove", "far", "--yes") == 0

@@ -28,10 +28,12 @@ def test_the_shared_storage_is_linked(isilon: Path, home: Path) -> None:
     assert (home / "isilon").resolve() == isilon
 
 
-def test_a_storage_that_is_not_mounted_is_reported(home: Path, tmp_path: Path) -> None:
-    sentence = link_storage("isilon", tmp_path / "nowhere", home)
+# A closed folder and a dead file server answer as the second does: with an error.
+@pytest.mark.parametrize("name", ["nowhere", "x" * 300])
+def test_a_storage_that_is_not_mounted_is_reported(home: Path, tmp_path: Path, name: str) -> None:
+    sentence = link_storage("isilon", tmp_path / name, home)
 
-    assert sentence.startswith(f"The shared storage, {tmp_path / 'nowhere'}, is not mounted")
+    assert sentence.startswith(f"The shared storage, {tmp_path / name}, is not mounted")
     assert not os.path.lexists(home / "isilon")
 
 
