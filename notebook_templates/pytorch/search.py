@@ -5,7 +5,7 @@
 #     language: python
 #     name: pytorch
 #   portal:
-#     packages: [cloudpickle, matplotlib, numpy, torch]
+#     packages: [cloudpickle, matplotlib, numpy, pandas, torch]
 # ---
 # ruff: noqa: D100, D103
 
@@ -25,7 +25,6 @@
 # %%
 import math
 import sys
-import time
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -37,7 +36,7 @@ from torch.nn.functional import cross_entropy
 sys.path += [str(Path("../shared").resolve()), str(Path.home() / "templates/shared")]
 from lesson import digits_path
 
-from dsportal import run
+from dsportal import sweep
 
 # %% [markdown]
 # ## A trial
@@ -58,13 +57,12 @@ def load_digits():
     return [(images[part], labels[part]) for part in parts]
 
 
-def trial(settings, epochs):
+def trial(rate, width, dropout, epochs):
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if device.type == "cpu":
         torch.set_num_threads(1)  # one core for each trial, as a GPU would be its own
     torch.manual_seed(1)
     (images, labels), validation, test = [(x.to(device), y.to(device)) for x, y in load_digits()]
-    width = settings["width"]
     model = nn.Sequential(
         nn.Conv2d(1, width, 3),
         nn.ReLU(),
@@ -73,10 +71,10 @@ def trial(settings, epochs):
         nn.ReLU(),
         nn.MaxPool2d(2),
         nn.Flatten(),
-        nn.Dropout(settings["dropout"]),
+        nn.Dropout(dropout),
         nn.Linear(2 * width * 25, 10),
     ).to(device)
-    optimizer = torch.optim.Adam(model.parameters(), lr=settings["rate"])
+    optimizer = torch.optim.Adam(model.parameters(), lr=rate)
     for _ in range(epochs):
         model.train()
         for batch in torch.randperm(len(images), device=device).split(64):
@@ -107,6 +105,7 @@ candidates = [
         "rate": float(10 ** chance.uniform(-4, -1)),
         "width": int(chance.choice([8, 16, 32])),
         "dropout": round(float(chance.uniform(0, 0.5)), 2),
+        "epochs": 2,
     }
     for _ in range(N_TRIALS)
 ]
@@ -114,48 +113,33 @@ candidates = [
 # %% [markdown]
 # ## Start all trials
 #
-# `wait=False` makes each one a job of its own and returns at once. `hours` is short, since short
+# `sweep` makes each one a job of its own, and shows how far they are. `hours` is short, since short
 # jobs often start earlier. A trial that fails does not stop the others.
 
-
 # %%
-def try_all(candidates, epochs):
-    began = time.perf_counter()
-    started = [run(trial, each, epochs, gpus=1, wait=False, hours=0.25) for each in candidates]
-    results = []
-    for settings, job in zip(candidates, started, strict=True):
-        try:
-            results.append((job.wait(), settings))
-        except Exception as error:
-            print(f"{settings} failed: {error}")
-    results.sort(key=lambda result: -result[0]["validation"])
-    print(f"{len(results)} trials of {epochs} epochs in {time.perf_counter() - began:.0f} s")
-    for found, settings in results:
-        print(
-            f"validation accuracy {found['validation']:.4f}  rate {settings['rate']:.5f}  "
-            f"width {settings['width']:2}  dropout {settings['dropout']:.2f}"
-        )
-    return results
+SHOWN = ["rate", "width", "dropout", "validation"]
 
-
-first = try_all(candidates, epochs=2)
+first = sweep(trial, candidates, gpus=1, hours=0.25, metric="validation")
+first = first.dropna(subset="validation").sort_values("validation", ascending=False)
+first[SHOWN]
 
 # %% [markdown]
 # ## Train the best two longer
 
 # %%
-second = try_all([settings for _, settings in first[:2]], epochs=6)
-found, best = second[0]
+best_two = [
+    {**each, "epochs": 6} for each in first[["rate", "width", "dropout"]][:2].to_dict("records")
+]
+second = sweep(trial, best_two, gpus=1, hours=0.25, metric="validation")
+best = second.loc[second["validation"].idxmax()]
 print(f"Best: rate {best['rate']:.5f}, width {best['width']}, dropout {best['dropout']}")
-print(f"Test accuracy: {found['test']:.4f}")
+print(f"Test accuracy: {best['test']:.4f}")
 
 # %% tags=["gallery"]
 _, axis = plt.subplots(figsize=(7, 3.2), layout="constrained")
-for results, colour, label in ((first, "#9aa5b1", "2 epochs"), (second, "#0b6bcb", "6 epochs")):
-    rates = [settings["rate"] for _, settings in results]
-    sizes = [3 * settings["width"] for _, settings in results]
-    errors = [1 - found["validation"] for found, _ in results]
-    axis.scatter(rates, errors, s=sizes, color=colour, label=label)
+for table, colour, label in ((first, "#9aa5b1", "2 epochs"), (second, "#0b6bcb", "6 epochs")):
+    errors = 1 - table["validation"]
+    axis.scatter(table["rate"], errors, s=3 * table["width"], color=colour, label=label)
 axis.set(xlabel="learning rate (larger dots: wider networks)", ylabel="misread in validation")
 # Logarithmic, so that a trial that learned nothing does not hide what the others differ by.
 axis.set(xscale="log", yscale="log")
@@ -170,7 +154,7 @@ axis.spines[["top", "right"]].set_visible(False)
 # error is about
 
 # %%
-p = found["validation"]
+p = best["validation"]
 print(f"{100 * math.sqrt(p * (1 - p) / 1_000):.1f} points.")
 
 # %% [markdown]
@@ -182,15 +166,14 @@ print(f"{100 * math.sqrt(p * (1 - p) / 1_000):.1f} points.")
 #     study = optuna.create_study(direction="maximize")
 #     for _ in range(10):
 #         asked = [study.ask() for _ in range(4)]
-#         jobs = [
-#             run(trial, {"rate": each.suggest_float("rate", 1e-4, 1e-1, log=True), ...}, 2,
-#                 gpus=1, wait=False)
-#             for each in asked
+#         points = [
+#             {"rate": each.suggest_float("rate", 1e-4, 1e-1, log=True), ...} for each in asked
 #         ]
-#         for each, job in zip(asked, jobs):
-#             study.tell(each, job.wait()["validation"])
+#         for each, score in zip(asked, sweep(trial, points)["validation"]):
+#             study.tell(each, score)
 #     study.best_params
 #
-# This is a sketch that was not run: Optuna is not part of this kernel.
+# This is a sketch that was not run: Optuna is not part of this kernel. A trial that calls `report`
+# can be stopped early: `sweep(..., stop_worst=True)`.
 #
 # **Next:** [how many GPUs should one training use?](../../templates/scaling/study.ipynb)

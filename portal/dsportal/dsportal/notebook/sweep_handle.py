@@ -13,7 +13,7 @@ from typing import Any
 from dsportal.errors import LaunchError, hide_frames
 from dsportal.launch import commands
 from dsportal.launch.messages import explain_end, explain_going_on
-from dsportal.notebook.handle import FILES_LATE_S, Run
+from dsportal.notebook.handle import FILES_LATE_S
 from dsportal.notebook.runs import show
 from dsportal.notebook.sweep_table import Goal, Point, SweepTable
 from dsportal.notebook.tensorboard import tensorboard
@@ -52,20 +52,24 @@ class Sweep:
         """Return a sweep that was started earlier, perhaps from another notebook or session.
 
         Args:
-            name: Its name, a part of it, or its folder; empty for the newest.
+            name: Its name, a part of it, or its folder in `~/portal-runs/sweeps`; empty for the
+                newest.
 
         Raises:
             LaunchError: If there is no such sweep, or several contain the part.
         """
-        given, sweeps = os.fspath(name), dict(all_sweeps())
-        found = [folder for folder in sweeps if given in folder.name]
-        exact = [folder for folder in found if folder.name == given]
+        given = os.fspath(name)
         if os.sep in given:
-            exact = [SweepFolder(Path(given).expanduser().absolute())]
-            found = [folder for folder in exact if folder.read_record()]
+            path = Path(given).expanduser().absolute()
+            # Elsewhere others may have written what is unpickled.
+            given = path.name if path.parent == sweeps_folder() else given
+        found = [folder for folder, _ in all_sweeps() if given in folder.name]
+        exact = [folder for folder in found if folder.name == given]
         if not found:
             what = f"no sweep {given!r}" if given else "no sweep yet"
-            raise LaunchError(f"There is {what} in {sweeps_folder()}.")
+            raise LaunchError(
+                f"There is {what} in {sweeps_folder()}. sweep(train, ...) starts one."
+            )
         if given and not exact and len(found) > 1:
             names = ", ".join(folder.name for folder in found[:5])
             raise LaunchError(f"{given!r} is a part of several names: {names}. Give more of it.")
@@ -84,11 +88,6 @@ class Sweep:
     def name(self) -> str:
         """Name of the sweep, for `Sweep.load`."""
         return self.folder.name
-
-    @property
-    def runs(self) -> list[Run]:
-        """The run of each point, with its state, output and result."""
-        return [Run(self.folder.run(n), self.job_id, show) for n in range(len(self._points))]
 
     @property
     def job_id(self) -> int | None:

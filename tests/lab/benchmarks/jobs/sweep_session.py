@@ -18,7 +18,7 @@ from dsportal.launch.sbatch import job_environment
 from dsportal.launch.session import read_session
 
 N_POINTS = 50
-AT_ONCE = 4
+AT_ONCE = 5
 # As a GPU would work, and not the cores.
 POINT_S = 10.0
 FIGURES = ("sweep_s", "array_s")

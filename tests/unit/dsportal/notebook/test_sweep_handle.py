@@ -1,15 +1,17 @@
 """What is said of a sweep's points without a word of their own; others are in tests/programs."""
 
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from dsportal.errors import LaunchError
 from dsportal.launch import commands
 from dsportal.notebook.sweep_handle import Sweep
 from dsportal.notebook.sweep_table import Goal
 from dsportal.task.plan import End
-from dsportal.task.sweep_folder import SweepFolder
+from dsportal.task.sweep_folder import SweepFolder, SweepRecord, sweeps_folder
 
 
 @pytest.mark.parametrize(
@@ -100,3 +102,41 @@ def test_what_slurm_ended_says_why_and_is_run_again(sweep, slurm) -> None:
 def test_a_point_that_nobody_knows_is_lost_and_is_run_again(sweep, slurm) -> None:
     assert states(sweep) == ["lost", "lost"]
     assert sweep.open_points() == [0, 1]
+
+
+@pytest.fixture
+def three(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of all sweeps, with three; the newest last."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    parent = sweeps_folder()
+    for n, name in enumerate(("lr", "lr-2", "depth")):
+        (parent / name).mkdir(parents=True)
+        record = SweepRecord(function="train", source="", points=(f"n={n}",), metric="loss")
+        SweepFolder(parent / name).write(record, [{"n": n}], None)
+        os.utime(parent / name / "sweep.json", (n, n))
+    return parent
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ("", "depth"),
+        ("lr", "lr"),
+        ("-2", "lr-2"),
+        ("~/portal-runs/sweeps/lr-2", "lr-2"),
+    ],
+)
+def test_a_sweep_is_found_by_its_name_or_folder(three: Path, given: str, name: str) -> None:
+    assert Sweep.load(given).name == name
+
+
+def test_a_part_of_several_names_has_to_be_more(three: Path) -> None:
+    with pytest.raises(LaunchError, match="a part of several names: lr-2, lr"):
+        Sweep.load("r")
+
+
+def test_what_others_may_have_written_is_not_loaded(three: Path, tmp_path: Path) -> None:
+    three.joinpath("lr").rename(tmp_path / "lr")
+
+    with pytest.raises(LaunchError, match="There is no sweep"):
+        Sweep.load(tmp_path / "lr")
