@@ -24,8 +24,8 @@ from dsportal.slurm.states import Phase, parse_state
 # State, nodes and reason of a job; names of steps; state of a job that squeue has forgotten.
 QUEUED = Squeue("TNr")
 STEP_NAMES = Squeue("j")
-# Number of a task in its array, and its state.
-TASKS = Squeue("KT")
+# Number of a task in its array, its state and reason.
+TASKS = Squeue("KTr")
 ENDED = Sacct(("JobIDRaw", "State"))
 ENDED_TASKS = Sacct(("JobID", "State"))
 _TIMEOUT_S = 10
@@ -190,7 +190,7 @@ def job_state(job_id: int) -> JobState:
     return JobState(state=state, nodes=nodes, reason=reason)
 
 
-def task_states(job_ids: Sequence[int]) -> dict[int, str] | None:
+def task_states(job_ids: Sequence[int]) -> dict[int, JobState] | None:
     """Return the states of arrays' tasks that wait or run, or None without an answer.
 
     Args:
@@ -205,8 +205,11 @@ def task_states(job_ids: Sequence[int]) -> dict[int, str] | None:
     done = ask_slurm(["squeue", *TASKS.options(nonce), *job_options(job_ids), "--array"])
     if done is None or (done.returncode != 0 and NO_SUCH_JOB not in done.stderr):
         return None
-    rows = TASKS.rows(done.stdout, nonce)
-    return {int(task): state for task, state in rows if task.isdecimal()}
+    return {
+        int(task): JobState(state=state, reason=reason)
+        for task, state, reason in TASKS.rows(done.stdout, nonce)
+        if task.isdecimal()
+    }
 
 
 def task_ends(job_ids: Sequence[int]) -> dict[int, str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from dsportal.errors import LaunchError, hide_frames
 from dsportal.launch import commands
-from dsportal.launch.messages import explain_end, explain_going_on
+from dsportal.launch.messages import explain_end, explain_going_on, explain_waiting
 from dsportal.notebook.handle import FILES_LATE_S
 from dsportal.notebook.runs import show
 from dsportal.notebook.sweep_table import Goal, Point, SweepTable
@@ -108,7 +108,8 @@ class Sweep:
         for index in silent:
             points[index] = _explained(points[index], ends.get(index, ""))
         self._ended |= {n: each for n, each in points.items() if each.is_final}
-        return SweepTable(points=list(points.values()), goal=self._goal)
+        found = list(points.values())
+        return SweepTable(points=found, goal=self._goal, waits=self._why_waiting(found, queued))
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each point: its arguments, state, results, and why it failed."""
@@ -186,15 +187,26 @@ class Sweep:
     def _how_to_go_on(self) -> str:
         return "The same call with resume=True runs the points that have no result."
 
-    def _read(self, index: int, queued: Mapping[int, str] | None) -> Point:
+    def _why_waiting(
+        self, points: Sequence[Point], queued: Mapping[int, commands.JobState] | None
+    ) -> str:
+        states = [each.state for each in points]
+        # While some run, the others wait for them.
+        if "waiting" not in states or "running" in states or not queued:
+            return ""
+        index = states.index("waiting")
+        n_gpus = self.folder.run(index).read_plan().n_ranks
+        return explain_waiting(queued[index].reason, queued[index].state, n_gpus)
+
+    def _read(self, index: int, queued: Mapping[int, commands.JobState] | None) -> Point:
         if index in self._ended:
             return self._ended[index]
-        folder, word = self.folder.run(index), (queued or {}).get(index)
-        end = None if _is_waiting(word) else folder.read_end()
-        if end is not None and end.word == "stopped" and (queued is None or word is not None):
+        folder, job = self.folder.run(index), (queued or {}).get(index)
+        end = None if job is not None and job.is_waiting else folder.read_end()
+        if end is not None and end.word == "stopped" and (queued is None or job is not None):
             # Slurm told it to end, and may have it in the queue again.
             end = None
-        told = "unknown" if queued is None else _state(word)
+        told = "unknown" if queued is None else _state(job)
         return self._point(index, told if end is None else end.word, end)
 
     def _point(self, index: int, state: str, end: End | None) -> Point:
@@ -226,14 +238,10 @@ def _explained(point: Point, word: str) -> Point:
     return replace(point, state="failed", error=explain_end(word), is_final=True)
 
 
-def _is_waiting(word: str | None) -> bool:
-    return word is not None and parse_state(word).phase is Phase.WAITING
-
-
-def _state(word: str | None) -> str:
-    if word is None:
+def _state(job: commands.JobState | None) -> str:
+    if job is None:
         return "lost"
-    return "waiting" if _is_waiting(word) else "running"
+    return "waiting" if job.is_waiting else "running"
 
 
 def _jobs_page() -> str:
@@ -251,7 +259,7 @@ class _Screen:
     def draw(self, table: SweepTable) -> None:
         # Scripts import this module, too, and need no IPython.
         if "ipykernel" not in sys.modules:
-            if (line := table.summary()) != self._said:
+            if (line := table.head()) != self._said:
                 show(f"{line}\n")
             self._said = line
             return

@@ -58,6 +58,12 @@ class Point:
         return {**({} if self.loss is None else {"loss": self.loss}), **self.returned}
 
     @property
+    def why(self) -> str:
+        """Why it ended early, and where to read on; or ""."""
+        log = f" (log: {self.log})" if self.state == "failed" and self.log else ""
+        return f"{self.error}{log}"
+
+    @property
     def latest(self) -> str:
         """What it reported last, such as "step 3 of 8, loss 0.5"; or ""."""
         of_all = f" of {self.n_steps}" if self.n_steps else ""
@@ -105,10 +111,17 @@ class Goal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepTable:
-    """A sweep at one moment; `str` of it is what the cell shows."""
+    """A sweep at one moment; `str` of it is what the cell shows.
+
+    Attributes:
+        points: In their order.
+        goal: Which of them is the best.
+        waits: Why none of them runs, in words; "" if one does.
+    """
 
     points: Sequence[Point]
     goal: Goal = field(default_factory=Goal)
+    waits: str = ""
 
     def summary(self) -> str:
         """Return one line: how many points are in which state, and the best so far."""
@@ -117,6 +130,10 @@ class SweepTable:
         best = self.goal.ranked(self.points)[:1]
         said = f"; best so far {_figure(self.goal, best[0])}" if best else ""
         return f"{count(len(self.points), 'point')}: {', '.join(words)}{said}"
+
+    def head(self) -> str:
+        """Return the summary, and why all wait."""
+        return "\n".join([self.summary(), *([self.waits] if self.waits else [])])
 
     def shown(self) -> list[Point]:
         """Return the points of the table: the best first, then by state."""
@@ -129,7 +146,7 @@ class SweepTable:
     def __str__(self) -> str:
         shown = self.shown()
         lines = [f"  {each.state:8} {_words(self.goal, each)}" for each in shown]
-        return "\n".join([self.summary(), *lines, *self._rest(len(shown))])
+        return "\n".join([self.head(), *lines, *self._rest(len(shown))])
 
     def html(self, jobs_page: str = "") -> str:
         """Return it as HTML: a row for each point.
@@ -141,9 +158,10 @@ class SweepTable:
         names = list(dict.fromkeys(name for each in shown for name in each.values))
         head = _row("th", ["state", *names, "reported", "result", ""])
         rows = [_row("td", _cells(self.goal, each, names)) for each in shown]
+        waits = f"<p>{html.escape(self.waits)}</p>" if self.waits else ""
         rest = "".join(f"<p>{html.escape(line.strip())}</p>" for line in self._rest(len(shown)))
         return (
-            f"<p><b>{html.escape(self.summary())}</b></p>"
+            f"<p><b>{html.escape(self.summary())}</b></p>{waits}"
             f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
             f"{rest}{_hint(jobs_page) if self.is_going_on else ''}"
         )
@@ -159,16 +177,18 @@ class SweepTable:
 
 
 def _row(cell: str, words: Sequence[str]) -> str:
-    cells = (f'<{cell} style="text-align: left">{html.escape(word)}</{cell}>' for word in words)
-    return f"<tr>{''.join(cells)}</tr>"
+    # Pages would have columns of numbers to the right, and break what is short.
+    styles = [*["text-align: left; white-space: nowrap"] * (len(words) - 1), "text-align: left"]
+    cells = zip(styles, words, strict=True)
+    shown = (f'<{cell} style="{style}">{html.escape(word)}</{cell}>' for style, word in cells)
+    return f"<tr>{''.join(shown)}</tr>"
 
 
 def _cells(goal: Goal, point: Point, names: Sequence[str]) -> list[str]:
     score = goal.score(point)
     values = [repr(point.values[name]) if name in point.values else "" for name in names]
     result = "" if score is None else f"{score:.6g}"
-    why = f"{point.error} Log: {point.log}" if point.error else ""
-    return [point.state, *values, point.latest, result, why]
+    return [point.state, *values, point.latest, result, point.why]
 
 
 def _hint(jobs_page: str) -> str:
@@ -187,5 +207,5 @@ def _words(goal: Goal, point: Point) -> str:
     if goal.score(point) is not None:
         return _figure(goal, point)
     if point.error:
-        return f"{point_name(point.values)}: {point.error} Log: {point.log}"
+        return f"{point_name(point.values)}: {point.why}"
     return f"{point_name(point.values)}{', ' if point.latest else ''}{point.latest}"

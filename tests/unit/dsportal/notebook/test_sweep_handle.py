@@ -3,15 +3,26 @@
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dsportal.errors import LaunchError
 from dsportal.launch import commands
+from dsportal.launch.commands import JobState
 from dsportal.notebook.sweep_handle import Sweep
 from dsportal.notebook.sweep_table import Goal
-from dsportal.task.plan import End
+from dsportal.task.plan import End, Plan
 from dsportal.task.sweep_folder import SweepFolder, SweepRecord, sweeps_folder
+
+PLAN = Plan(
+    n_ranks=2,
+    cores_per_rank=1,
+    simulated_gpus=True,
+    working_dir="/",
+    module_paths=(),
+    n_results=1,
+)
 
 
 @pytest.mark.parametrize(
@@ -53,11 +64,11 @@ def sweep(tmp_path: Path) -> Sweep:
 
 
 @pytest.fixture
-def slurm(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[int, str] | None]:
+def slurm(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What Slurm says of the tasks of the arrays 7 and 9: that are queued, and that have ended."""
-    told: dict[str, dict[int, str] | None] = {"queued": {}, "ends": {}}
+    told: dict[str, Any] = {"queued": {}, "ends": {}}
 
-    def answer(what: str, job_ids: list[int]) -> dict[int, str] | None:
+    def answer(what: str, job_ids: list[int]) -> Any:
         assert job_ids == [7, 9]
         return told[what]
 
@@ -72,7 +83,7 @@ def states(sweep: Sweep) -> list[str]:
 
 def test_a_point_that_slurm_has_in_the_queue_again_has_not_ended(sweep, slurm) -> None:
     sweep.folder.run(0).write_end(End(status=143, was_stopped=True))
-    slurm["queued"] = {0: "PENDING", 1: "RUNNING"}
+    slurm["queued"] = {0: JobState(state="PENDING"), 1: JobState(state="RUNNING")}
 
     assert states(sweep) == ["waiting", "running"]
     assert sweep.open_points() == []
@@ -86,6 +97,24 @@ def test_a_point_of_which_slurm_does_not_say_whether_it_is_queued_again_is_not_o
 
     assert states(sweep) == ["unknown", "unknown"]
     assert sweep.is_under_way()
+
+
+@pytest.mark.parametrize(
+    ("second", "waits"), [("RUNNING", ""), ("PENDING", "are in use by other jobs")]
+)
+def test_a_sweep_of_which_no_point_runs_says_why(sweep, slurm, second: str, waits: str) -> None:
+    for index in (0, 1):
+        sweep.folder.run(index).write_plan(PLAN)
+    slurm["queued"] = {
+        0: JobState(state="PENDING", reason="Resources"),
+        1: JobState(state=second, reason="JobArrayTaskLimit"),
+    }
+
+    said = sweep.table()
+
+    assert waits in said.waits
+    assert bool(said.waits) is bool(waits)
+    assert said.waits in said.html()
 
 
 def test_what_slurm_ended_says_why_and_is_run_again(sweep, slurm) -> None:

@@ -55,7 +55,7 @@ def test_the_table_has_the_best_first_then_what_runs_and_why_others_failed() -> 
         "done 2 with lr=0.1",
         "done nan with lr=0.3",
         "running lr=0.4, step 3 of 8, loss 0.25",
-        "failed lr=0.6: ValueError: <diverged> Log: /home/ada/rank-0.log",
+        "failed lr=0.6: ValueError: <diverged> (log: /home/ada/rank-0.log)",
         "waiting lr=0.5",
     ]
 
@@ -65,7 +65,7 @@ def test_a_page_has_a_row_for_each_point_and_runs_no_text_of_a_training() -> Non
 
     assert page.count("<tr>") == 1 + len(POINTS)
     assert "step 3 of 8, loss 0.25" in page
-    assert "ValueError: &lt;diverged&gt; Log: /home/ada/rank-0.log" in page
+    assert "ValueError: &lt;diverged&gt; (log: /home/ada/rank-0.log)" in page
     assert '<a href="/user/ada/portal/jobs"' in page
     assert "Interrupting the kernel stops all points" in page
 
