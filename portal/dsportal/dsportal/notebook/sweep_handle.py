@@ -185,7 +185,9 @@ class Sweep:
         tensorboard(self.folder.logs)
 
     def _how_to_go_on(self) -> str:
-        return "The same call with resume=True runs the points that have no result."
+        # A sweep that the user has named is found by that.
+        resume = "again" if self.folder.title == self.name else "with resume=True"
+        return f"The same call {resume} runs the points that have no result."
 
     def _why_waiting(
         self, points: Sequence[Point], queued: Mapping[int, commands.JobState] | None
