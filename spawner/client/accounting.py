@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
@@ -11,6 +12,7 @@ from typing import Any
 from dsportal.slurm.errors import OptionsError
 from dsportal.slurm.listing import job_options, new_nonce
 from dsportal.slurm.units import parse_memory
+from dsportal.slurm.used import JobUse, parse_uses, used_options
 from spawner.cache import Cache
 from spawner.client.budgets import read_budgets
 from spawner.client.command import Completed
@@ -123,6 +125,26 @@ class Accounting:
             return max((parse_memory(word) for word in words), default=None)
         except (SlurmError, OptionsError):
             return None
+
+    async def read_uses(self, job_ids: tuple[int, ...]) -> dict[str, JobUse]:
+        """Return what ended jobs used, by their ids as texts; some may be missing.
+
+        Raises:
+            SlurmError: If accounting did not answer.
+        """
+        uses: dict[str, JobUse] = {}
+        for jobs in job_options(job_ids):
+            nonce = new_nonce()
+            done = await self._query(("sacct", *used_options(nonce), jobs))
+            uses |= await asyncio.to_thread(parse_uses, done.stdout, nonce)
+        return uses
+
+    async def read_used(self, key: JobKey) -> str:
+        """Return what an ended job used, in sentences; "" if that is not known."""
+        with contextlib.suppress(SlurmError):
+            uses = await self.read_uses((key.job_id,))
+            return uses[str(key.job_id)].sentences if str(key.job_id) in uses else ""
+        return ""
 
     async def read_allocations(self, user: str, since: datetime) -> list[Allocation]:
         """Return the GPUs that all of a user's jobs held, and the user's sessions without a GPU.

@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dsportal.slurm.used import JobUse
 from spawner.cache import Cache
 from spawner.client.command import keep_time_zone
 from spawner.client.queue import Queue
@@ -126,6 +127,11 @@ class Cluster:
         show_sessions(self.watcher.count_states)
         self._allocations = Cache(
             self.slurm.accounting.read_allocations,
+            fresh_s=traits.usage_age_s,
+            failure_s=_FAILURE_AGE_S,
+        )
+        self._uses = Cache(
+            self.slurm.accounting.read_uses,
             fresh_s=traits.usage_age_s,
             failure_s=_FAILURE_AGE_S,
         )
@@ -260,6 +266,12 @@ class Cluster:
         stay the same for a while, as the first of the month does.
         """
         return await self._allocations.get_within(patience_s, user, since)
+
+    async def read_uses(
+        self, job_ids: tuple[int, ...], *, patience_s: float
+    ) -> Mapping[str, JobUse] | None:
+        """Return what ended jobs used, by their ids as texts; None without an answer yet."""
+        return await self._uses.get_within(patience_s, job_ids)
 
     def forget_allocations(self, user: str) -> None:
         """Query accounting again about a user whose session has ended."""

@@ -129,7 +129,8 @@ async def read_session_end(
             job_id=session.job_id,
             needs_rescue=True,
         )
-    return SessionEnd(at=at, error=error, log_lines=lines)
+    used = "" if late_s is not None else await slurm.accounting.read_used(session.key)
+    return SessionEnd(at=at, error=error, log_lines=lines, used=used)
 
 
 async def read_log_lines(slurm: Slurm, key: JobKey, *, secrets: Sequence[str]) -> str:

@@ -58,12 +58,14 @@ class SessionEnd:
         at: When it was noticed, in seconds since 1970 (UTC).
         error: One sentence and one next step.
         log_lines: The end of the job's log, without secrets; may be empty.
+        used: What the job used of what it held, in sentences; may be empty.
         may_run: Whether its job could not be cancelled; not saved.
     """
 
     at: float
     error: JobEndedError
     log_lines: str = ""
+    used: str = ""
     may_run: bool = False
 
     @classmethod
@@ -82,7 +84,12 @@ class SessionEnd:
             end=_read_end(saved["end"]) if saved.get("end") else None,
             job_id=saved.get("job_id", 0),
         )
-        return cls(at=saved.get("at", 0.0), error=error, log_lines=saved.get("log_lines", ""))
+        return cls(
+            at=saved.get("at", 0.0),
+            error=error,
+            log_lines=saved.get("log_lines", ""),
+            used=saved.get("used", ""),
+        )
 
     @classmethod
     def of_idle(cls, job_id: int) -> SessionEnd:
@@ -124,6 +131,7 @@ class SessionEnd:
                 "end": {**asdict(end), "state": end.state.name} if end else None,
                 "job_id": self.error.job_id,
                 "log_lines": self.log_lines,
+                "used": self.used,
             }
         }
 

@@ -76,7 +76,7 @@ def test_home_shows_the_gpu_hours_by_day_and_how_the_last_sessions_ended(
 
     home = words(ada.get("/hub/home"))
     assert "By day; the highest bar is" in home
-    assert "2 GPUs 2 h Time limit reached" in home
+    assert "2 GPUs 2 h Time limit reached 2.0 of 8 cores on average" in home
     assert home.index("Time limit reached") < home.index("2 GPUs 1 h Out of memory")
 
 

@@ -109,6 +109,11 @@ def test_a_script_is_submitted_followed_and_cancelled(server: NotebookServer) ->
     assert ask(server, "DELETE", f"/{job_id}").status_code == 204
     eventually(lambda: state_of(server, job_id) == "CANCELLED", timeout_s=30)
 
+    def used() -> str:
+        return str(ask(server, "GET", f"/{job_id}/used").json()["used"])
+
+    eventually(lambda: "of 1 cores on average" in used(), timeout_s=30)
+
 
 def test_a_job_that_waits_is_held_and_released(server: NotebookServer) -> None:
     script = SCRIPT.replace("#SBATCH -n 1\n", "#SBATCH -n 1\n#SBATCH --begin=now+1hour\n")

@@ -26,7 +26,7 @@ class FailureView:
 
     Attributes:
         next_step: What to do; empty if `sentence` says it.
-        facts: Slurm's state, exit code, node and job, as known, by name.
+        facts: Slurm's state, exit code, node, job and its use, as known, by name.
         log_lines: End of the job's log, secrets removed; may be empty.
         options: Options of the failed request, to send again.
         correction: Options that avoid the failure, if the diagnosis has some.
@@ -71,11 +71,16 @@ def describe_ending(spawner: SessionMixin) -> FailureView | None:
     ending = spawner.ending
     if ending is None:
         return None
-    return _describe(ending.error, ending.log_lines, spawner, at=ending.at)
+    return _describe(ending.error, ending.log_lines, spawner, at=ending.at, used=ending.used)
 
 
 def _describe(
-    error: PortalError, log_lines: str, spawner: SessionMixin, *, at: float | None = None
+    error: PortalError,
+    log_lines: str,
+    spawner: SessionMixin,
+    *,
+    at: float | None = None,
+    used: str = "",
 ) -> FailureView:
     # Other errors have no end of a job, and their message no separate next step.
     ended = error if isinstance(error, JobEndedError) else JobEndedError(error.message)
@@ -85,7 +90,10 @@ def _describe(
         # The message ends with the next step, which the page shows apart.
         sentence=ended.message.removesuffix(ended.next_step).rstrip(),
         next_step=ended.next_step,
-        facts=tuple(_facts(ended.end, ended.job_id, is_expected=is_expected)),
+        facts=(
+            *_facts(ended.end, ended.job_id, is_expected=is_expected),
+            *([("Use", used)] if used else []),
+        ),
         log_lines=log_lines,
         options=options,
         correction=_correct(error, options, getattr(spawner, "most_gpus", None)),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from dsportal.slurm.used import JobUse
 from portal.hub.formatting import format_day, format_gpu_hours
-from portal.hub.pages.past_sessions import PastSession, list_past_sessions
+from portal.hub.pages.past_sessions import NO_USES, PastSession, list_past_sessions
 from spawner.slurm.sacct import Allocation, gpu_hours
 
 N_DAYS = 14
@@ -50,10 +51,13 @@ class UsageView:
     is_late: bool = False
 
 
-def describe_usage(allocations: Sequence[Allocation], now: datetime) -> UsageView:
+def describe_usage(
+    allocations: Sequence[Allocation], now: datetime, uses: Mapping[str, JobUse] = NO_USES
+) -> UsageView:
     """Return the GPU hours of this week, this month and each day, and the last sessions.
 
-    `now` is in the time zone of the allocations, which reach back to `usage_start`.
+    `now` is in the time zone of the allocations, which reach back to `usage_start`. `uses` are
+    what jobs used, by their ids.
     """
     spans = {"This week": week_start(now), "This month": month_start(now)}
     hours = _hours_by_day(allocations, now)
@@ -73,7 +77,7 @@ def describe_usage(allocations: Sequence[Allocation], now: datetime) -> UsageVie
             if most
         ),
         most=format_gpu_hours(most),
-        sessions=list_past_sessions(allocations),
+        sessions=list_past_sessions(allocations, uses),
     )
 
 

@@ -1,16 +1,19 @@
 """Data of the home page of one user: sessions, GPU hours, storage and messages."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from dsportal.slurm.errors import PortalError
+from dsportal.slurm.used import JobUse
 from portal.hub.formatting import format_bytes, format_gpu_hours
 from portal.hub.messages.stop_notices import Notice, Notices
 from portal.hub.pages.gpu_hours import UsageView, describe_usage, usage_start
 from portal.hub.pages.kernel_gpus import find_kernel_gpus
+from portal.hub.pages.past_sessions import NO_USES, newest_sessions
 from portal.hub.pages.session_state import SessionView, StateFact, describe_session
 from portal.hub.settings.site_storage import SiteStorage
 from portal.hub.sharing.grants import Grant, Grants
@@ -176,7 +179,11 @@ class HomePage:
         if allocations is None:
             return UsageView(is_late=True)
         # Of somebody with 100,000 jobs it takes half a second.
-        return await asyncio.to_thread(describe_usage, allocations, now)
+        ids = await asyncio.to_thread(newest_sessions, allocations)
+        uses: Mapping[str, JobUse] | None = None
+        with contextlib.suppress(PortalError):
+            uses = await user.spawner.cluster.read_uses(ids, patience_s=PATIENCE_S)
+        return await asyncio.to_thread(describe_usage, allocations, now, uses or NO_USES)
 
     async def _ask_storage(self, user: Any) -> StorageView:
         own = {place.folder_of(user.name): place.label for place in self._written}

@@ -1,13 +1,17 @@
 """Data of a user's past sessions, from Slurm's accounting, for the home page."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from types import MappingProxyType
 
 from dsportal.amounts import format_age
 from dsportal.slurm.states import JobState, Phase
+from dsportal.slurm.used import JobUse
 from portal.hub.formatting import format_gpus
 from spawner.slurm.sacct import Allocation
 
+NO_USES: Mapping[str, JobUse] = MappingProxyType({})
 _MOST_SESSIONS = 10
 
 # How a session ended, for somebody who looks back; why, the page of its end said at the time.
@@ -40,6 +44,8 @@ class PastSession:
         length: How long it ran, formatted.
         end: How it ended, in a few words.
         has_failed: Its end was nobody's wish.
+        used: What it used of what it held; "" if not known.
+        advice: What to ask for next time; "" for nothing.
     """
 
     started_at: float
@@ -47,16 +53,14 @@ class PastSession:
     length: str
     end: str
     has_failed: bool
+    used: str = ""
+    advice: str = ""
 
 
-def list_past_sessions(allocations: Sequence[Allocation]) -> tuple[PastSession, ...]:
-    """Return the last _MOST_SESSIONS sessions that have ended, the newest first."""
-    ended = [
-        (one, one.ends_at)
-        for one in allocations
-        if one.is_session and one.ends_at is not None and one.state.phase is Phase.OVER
-    ]
-    newest = sorted(ended, key=lambda pair: pair[0].starts_at, reverse=True)[:_MOST_SESSIONS]
+def list_past_sessions(
+    allocations: Sequence[Allocation], uses: Mapping[str, JobUse] = NO_USES
+) -> tuple[PastSession, ...]:
+    """Return the last sessions that have ended, the newest first, and what each job used."""
     return tuple(
         PastSession(
             started_at=one.starts_at.timestamp(),
@@ -64,6 +68,22 @@ def list_past_sessions(allocations: Sequence[Allocation]) -> tuple[PastSession, 
             length=format_age((ends_at - one.starts_at).total_seconds()),
             end=_ENDS.get(one.state, "Ended"),
             has_failed=one.state in _ENDS and one.state not in _PLANNED,
+            used=uses[str(one.job_id)].amounts if str(one.job_id) in uses else "",
+            advice=uses[str(one.job_id)].advice if str(one.job_id) in uses else "",
         )
-        for one, ends_at in newest
+        for one, ends_at in _newest(allocations)
     )
+
+
+def newest_sessions(allocations: Sequence[Allocation]) -> tuple[int, ...]:
+    """Return the jobs of these sessions."""
+    return tuple(one.job_id for one, _ in _newest(allocations))
+
+
+def _newest(allocations: Sequence[Allocation]) -> list[tuple[Allocation, datetime]]:
+    ended = [
+        (one, one.ends_at)
+        for one in allocations
+        if one.is_session and one.ends_at is not None and one.state.phase is Phase.OVER
+    ]
+    return sorted(ended, key=lambda pair: pair[0].starts_at, reverse=True)[:_MOST_SESSIONS]

@@ -131,6 +131,15 @@ class JobOutputHandler(_JobsAPIHandler):
         self.finish(asdict(await self.jobs.queue.read_output(job_id, self.offset())))
 
 
+class JobUsedHandler(_JobsAPIHandler):
+    """What a job used of what it held."""
+
+    @for_the_user
+    async def get(self, job_id: str) -> None:
+        """Return it in words, as `used`; empty if Slurm does not know."""
+        self.finish({"used": await self.jobs.queue.read_used(job_id)})
+
+
 class RunHandler(_JobsAPIHandler):
     """One run."""
 
@@ -167,6 +176,15 @@ class RunOutputHandler(_JobsAPIHandler):
         self.finish(asdict(self.jobs.runs.read_output(name, rank, self.offset())))
 
 
+class RunUsedHandler(_JobsAPIHandler):
+    """What a run used of what it held."""
+
+    @for_the_user
+    async def get(self, name: str) -> None:
+        """Return it in words, as `used`; empty if Slurm does not know."""
+        self.finish({"used": await self.jobs.runs.read_used(name)})
+
+
 def job_routes(jobs: JobList, root_dir: str) -> list[Any]:
     """Return the routes; `root_dir` is the folder at the top of the file browser."""
     shared = {"jobs": jobs, "root": Path(os.path.realpath(root_dir))}
@@ -176,7 +194,9 @@ def job_routes(jobs: JobList, root_dir: str) -> list[Any]:
         (r"/portal/api/jobs/([^/]+)", JobHandler, shared),
         (r"/portal/api/jobs/([^/]+)/output", JobOutputHandler, shared),
         (r"/portal/api/jobs/([^/]+)/script", JobScriptHandler, shared),
+        (r"/portal/api/jobs/([^/]+)/used", JobUsedHandler, shared),
         (r"/portal/api/runs/([^/]+)", RunHandler, shared),
         (r"/portal/api/runs/([^/]+)/stop", RunStopHandler, shared),
         (r"/portal/api/runs/([^/]+)/output", RunOutputHandler, shared),
+        (r"/portal/api/runs/([^/]+)/used", RunUsedHandler, shared),
     ]

@@ -15,6 +15,7 @@ from dsportal.diagnosis.messages import JOB
 from dsportal.slurm.errors import PortalError
 from dsportal.slurm.listing import NO_SUCH_JOB, PARSABLE_JOB_ID, new_nonce
 from dsportal.slurm.units import format_walltime
+from dsportal.slurm.used import parse_uses, used_options
 from portal.server.base.commands import VARIABLE as COMMANDS
 from portal.server.jobs.ended import EndedJobs
 from portal.server.jobs.errors import JobError, NoSuchJobError
@@ -141,6 +142,24 @@ class JobQueue:
                 raise
             return False
         return bool(done.stdout.strip())
+
+    async def read_used(self, job_id: str, step_name: str = "") -> str:
+        """Return what an ended job used, in words; "" if it is not over, or not known.
+
+        Args:
+            job_id: The job; "" for that of this session.
+            step_name: Of a run: only its steps count.
+        """
+        job_id = job_id or self._own_job_id
+        _check_id(job_id)
+        nonce = new_nonce()
+        # Of a waiting array there is nothing yet.
+        argv = ("sacct", *used_options(nonce), f"--jobs={_without_tasks(job_id)}")
+        with suppress(SlurmError):
+            done = await query(argv, timeout_s=TIMEOUT_S)
+            uses = parse_uses(done.stdout, nonce, step_name=step_name)
+            return uses[job_id].sentences if job_id in uses else ""
+        return ""
 
     async def preview(self, script: Path) -> Preview:
         """Ask Slurm what it would do with a script; nothing is submitted."""

@@ -85,6 +85,12 @@ class Runs:
         """Return a piece of what a rank printed; a negative `offset` means its end."""
         return read_piece(self.folder(name) / f"rank-{rank}.log", offset)
 
+    async def read_used(self, name: str) -> str:
+        """Return what a run used, in words; "" if that is not known."""
+        record = await asyncio.to_thread(read_record, self.folder(name))
+        job_id = record.job_id if record is not None else ""
+        return await self._queue.read_used(job_id, step_name="" if job_id else name)
+
     def rename(self, name: str, label: object) -> None:
         """Keep `label`, which the user calls a run; "" removes it."""
         folder = self.folder(name)

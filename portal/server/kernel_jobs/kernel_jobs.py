@@ -18,6 +18,7 @@ from portal.server.kernel_jobs.errors import KernelJobError
 from portal.server.kernel_jobs.job import Progress
 from portal.server.kernel_jobs.known import NOTICE_S, Held, KnownKernel, describe
 from portal.server.kernel_jobs.lend import run_there
+from portal.server.kernel_jobs.meter import Use
 from portal.server.kernel_jobs.move import Home, cell_ended, local_provisioner, move
 from portal.server.kernel_jobs.preference import settle
 from portal.server.kernel_jobs.provisioner import SlurmProvisioner
@@ -208,7 +209,8 @@ class KernelJobs:
         try:
             await self._starts.start(job, request, self._n_held(kernel_id), tell)
             known.job, known.held, known.since_s = job, request, time.monotonic()
-            return await run_there(job, request, talk, self._settings, tell)
+            words = await run_there(job, request, talk, self._settings, tell)
+            return f"{words} {await _used(job)}".strip()
         finally:
             known.job = known.held = None
             await job.cleanup(restart=False)
@@ -222,15 +224,16 @@ class KernelJobs:
         self, kernel_id: str, known: KnownKernel, request: GpuRequest, tell: Tell, talk: Talk | None
     ) -> str:
         kernel = self.kernels.get_kernel(kernel_id)
+        used = await _used(known.job)
         async with self._saved(kernel_id, request, tell, talk) as (saved, cell):
-            await self._end_cell(kernel, cell, f"in the session. {saved.words}", tell)
+            await self._end_cell(kernel, cell, f"in the session. {saved.words} {used}", tell)
             lost = await self._bring_home(kernel_id, known, saved)
         known.words = ""
         if lost:
             notebook = await self.notebook_name(kernel_id)
             known.words = f"The GPUs of {notebook} are given back. {lost}"
             known.told_s = time.monotonic()
-        return f"The GPUs are given back. The kernel runs in the session. {lost}".strip()
+        return f"The GPUs are given back. The kernel runs in the session. {lost} {used}".strip()
 
     async def _bring_home(
         self, kernel_id: str, known: KnownKernel, saved: Saved | None = None
@@ -280,13 +283,13 @@ class KernelJobs:
             if status.left_s is not None:
                 known.ends_at_s = time.monotonic() + status.left_s
             if status.phase is Phase.OVER:
-                job.is_over = True
+                job.is_over, used = True, await _used(job)
                 await self._bring_home(kernel_id, known)
                 notebook = await self.notebook_name(kernel_id)
                 known.words = (
                     f"The GPUs of {notebook} are gone. {status.words} The kernel "
-                    "runs in the session again, and its variables are lost."
-                )
+                    f"runs in the session again, and its variables are lost. {used}"
+                ).strip()
                 known.told_s = time.monotonic()
                 return
         await job.cleanup(restart=False)
@@ -296,3 +299,9 @@ class KernelJobs:
         known = self._known.pop(kernel_id, None)
         if known is not None and known.job is not None:
             await known.job.cleanup(restart=False)
+
+
+async def _used(job: SlurmProvisioner | None) -> str:
+    """Return what a job has used so far, in sentences; "" if that is not known."""
+    use = None if job is None else await asyncio.to_thread(Use.read, job.folder)
+    return "" if use is None else use.words

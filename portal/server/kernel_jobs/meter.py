@@ -17,6 +17,7 @@ from pathlib import Path
 from portal.server.base.cgroup import find_allotment, find_source
 from portal.server.base.gpus import Gpus
 from portal.server.base.resource_usage import Meter
+from portal.server.base.total_use import TotalUse
 from portal.server.kernel_jobs.job import write_json
 from portal.settings.session_tables import read_settings
 
@@ -33,12 +34,14 @@ class Use:
         programs_percent: CPU of the kernel and what it started, in percent of one core; None if
             not known.
         used_gpu_s: Seconds times GPUs, each by its use, so far; None if no GPU says its use.
+        words: What was used so far, in sentences; "" if too little was measured.
     """
 
     n_samples: int = 0
     gpu_percents: tuple[float | None, ...] = ()
     programs_percent: float | None = None
     used_gpu_s: float | None = None
+    words: str = ""
 
     @classmethod
     def read(cls, folder: Path) -> Use | None:
@@ -57,9 +60,10 @@ async def measure(folder: Path, meter: Meter) -> None:
         folder: The job's.
         meter: That of this job.
     """
-    use, last_s = Use(), None
+    use, last_s, total = Use(), None, TotalUse()
     while True:
         sample = await meter.take_sample()
+        total = total.plus(sample, meter.allotment)
         known = [gpu.use_percent for gpu in sample.gpus or () if gpu.use_percent is not None]
         used_gpu_s = use.used_gpu_s
         if known and last_s is not None:
@@ -70,6 +74,7 @@ async def measure(folder: Path, meter: Meter) -> None:
             gpu_percents=tuple(gpu.use_percent for gpu in sample.gpus or ()),
             programs_percent=sample.programs_percent,
             used_gpu_s=used_gpu_s,
+            words=total.words(meter.allotment),
         )
         last_s = sample.at_s
         try:

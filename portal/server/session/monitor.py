@@ -17,6 +17,7 @@ from portal.server.base.kernel_listener import KernelListener
 from portal.server.base.open_notebooks import notebook_of, notebooks_by_kernel
 from portal.server.base.processes import ProcessReader
 from portal.server.base.resource_usage import Meter, Sample
+from portal.server.base.total_use import TotalUse
 from portal.server.session.advice import advise
 from portal.server.session.cells import CellRuns
 from portal.server.session.dead_kernels import DeadKernels
@@ -90,6 +91,7 @@ class SessionMonitor:
         self._input_s = 0.0
         self._tasks: list[asyncio.Task[None]] = []
         self._is_given_back = False
+        self._total = TotalUse()
 
     def start(self) -> None:
         """Start sampling, and listen for Slurm's signals: time limit, suspension, resumption.
@@ -106,10 +108,12 @@ class SessionMonitor:
             self._tasks.append(loop.create_task(self._sample(self.meter)))
 
     async def stop(self) -> None:
-        """Stop sampling."""
+        """Stop sampling, and write into the session's log what it used."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self.meter is not None and (words := self._total.words(self.meter.allotment)):
+            self._log.info("%s", words)
 
     async def left_s(self) -> int | None:
         """Return the seconds until the end; None if there is no limit or none is known."""
@@ -202,7 +206,9 @@ class SessionMonitor:
     async def _sample(self, meter: Meter) -> None:
         while True:
             try:
-                await self._evaluate(await meter.take_sample())
+                sample = await meter.take_sample()
+                self._total = self._total.plus(sample, meter.allotment)
+                await self._evaluate(sample)
             except Exception:
                 # One odd reading must not end the sampling of a session that runs for days.
                 self._log.exception("A sample of the session failed")

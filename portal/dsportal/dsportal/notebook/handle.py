@@ -75,6 +75,14 @@ class Run:
         """Step, images/s, loss and lag of the ranks; None if the function reports none."""
         return self.folder.read_throughput()
 
+    @property
+    def used(self) -> str:
+        """What the run used of its cores, memory and GPUs, in words, some seconds after its end.
+
+        It is empty if Slurm has measured nothing.
+        """
+        return commands.used(self.job_id, step_name="" if self.job_id else self.id)
+
     def output(self, rank: int = 0) -> str:
         """Return everything that a rank has printed so far.
 

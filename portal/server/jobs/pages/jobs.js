@@ -190,11 +190,21 @@ class Panel extends Requests {
       }
       const place = document.createElement('pre');
       place.tabIndex = 0;
-      element.append(path, place);
+      const used = text('p', '', 'small');
+      element.append(path, place, used);
+      if ((row.run ?? row.job).is_over) {
+        void this.readUsed(used, row);
+      }
       item.element.append(element);
       item.output = { element, path, place, offset: -1 };
     }
     this.update(item, row);
+  }
+
+  async readUsed(place, { job, run }) {
+    const source = run ? `runs/${run.name}` : `jobs/${encodeURIComponent(job.id)}`;
+    const answer = await this.saying(() => this.ask('GET', `${source}/used`));
+    place.textContent = answer?.used ?? '';
   }
 
   async readOutput(item, { job, run }) {

@@ -10,6 +10,7 @@ from dsportal.diagnosis import Situation, explain_end
 from dsportal.slurm.states import JobState
 from spawner.client.accounting import Accounting
 from spawner.client.command import Completed
+from spawner.errors import SlurmError
 from spawner.options.retry_options import correct
 from spawner.own_config import reading_sentence
 from spawner.session import end_reason
@@ -28,7 +29,7 @@ class LateSlurm:
         self._uid = uid
 
     async def _no_query(self, argv: object) -> Any:
-        raise NotImplementedError
+        raise SlurmError("This accounting answers nothing.")
 
     async def read_end(self, key: JobKey) -> JobEnd:
         self._n_anonymous -= 1

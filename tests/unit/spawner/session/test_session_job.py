@@ -17,6 +17,7 @@ from spawner.errors import JobRejectedError, SlurmUnavailableError
 from spawner.session import end_reason, submission
 from spawner.session.progress import Progress
 from spawner.session.session import Session
+from spawner.session.session_end import SessionEnd
 from spawner.session.session_job import SessionJob
 from spawner.session.spawn_error import StartFailedError
 from spawner.settings.resources import ResourceSettings
@@ -32,7 +33,7 @@ class FakeSlurm:
     """Jobs, and what was asked of them."""
 
     def __init__(self) -> None:
-        self.accounting = SimpleNamespace(is_kept=False)
+        self.accounting = SimpleNamespace(is_kept=False, read_used=self.read_used)
         self.jobs: dict[int, JobRecord] = {}
         self.submission = AcceptedJob(job_id=JOB_ID, warnings=())
         self.submitted: list[tuple[Any, ...]] = []
@@ -43,6 +44,9 @@ class FakeSlurm:
         self.searched: list[str] = []
         self.end = JobEnd(state=JobState.FAILED, exit_code=3)
         self.log = f"starting with {TOKEN}\nout of luck\n"
+
+    async def read_used(self, key: JobKey) -> str:
+        return f"Job {key.job_id} used 1.0 of 8 cores on average."
 
     def put(self, key: JobKey, state: JobState, *, n_restarts: int = 0) -> None:
         self.jobs[key.job_id] = JobRecord(
@@ -528,6 +532,8 @@ async def test_the_end_of_a_used_session_is_explained_with_its_log(
 
     assert "exit code 3" in str(end.error)
     assert "out of luck" in end.log_lines
+    assert end.used == "Job 17 used 1.0 of 8 cores on average."
+    assert SessionEnd.from_state(end.to_state()) is not None
     assert TOKEN not in end.log_lines
     assert setting.slurm.cancelled == []
     assert f"Job 17 of ada: {end.error}" in caplog.text

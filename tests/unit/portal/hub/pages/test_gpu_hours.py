@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from dsportal.slurm.states import JobState
+from dsportal.slurm.used import JobUse
 from portal.hub.pages.gpu_hours import (
     describe_usage,
     month_start,
@@ -86,11 +87,14 @@ def test_who_has_used_nothing_reads_so_and_sees_no_chart() -> None:
 
 
 def test_a_past_session_says_when_how_long_with_what_and_how_it_ended() -> None:
-    (past,) = list_past_sessions([session(JobState.TIMEOUT)])
+    use = JobUse(elapsed_s=3600, n_cores=8, n_gpus=1, cpu_s=3600, peak_gpu_percent=0)
+    (past,) = list_past_sessions([session(JobState.TIMEOUT, job_id=7)], {"7": use})
 
     assert past.started_at == SUNDAY.timestamp()
     assert (past.gpus, past.length, past.end) == ("2 GPUs", "3 h 5 min", "Time limit reached")
     assert not past.has_failed
+    assert past.used.startswith("1.0 of 8 cores on average")
+    assert "ask for none" in past.advice
 
 
 @pytest.mark.parametrize(

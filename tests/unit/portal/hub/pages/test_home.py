@@ -52,6 +52,9 @@ class FakeCluster:
             raise self.allocations
         return self.allocations
 
+    async def read_uses(self, job_ids: Any, *, patience_s: float) -> Any:
+        return {}
+
     async def read_spaces(self, user: str, folders: Any, *, patience_s: float) -> Any:
         if isinstance(self.spaces, Exception):
             raise self.spaces

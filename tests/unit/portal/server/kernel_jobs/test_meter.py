@@ -2,10 +2,11 @@
 
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
+from portal.server.base.cgroup import Allotment
 from portal.server.base.gpus import GpuReading
+from portal.server.base.resource_usage import Sample
 from portal.server.kernel_jobs.meter import Use, measure
 
 
@@ -13,6 +14,7 @@ class Meter:
     """Two samples, 30 s apart, of a GPU at 60 % and one that does not tell; then the job ends."""
 
     interval_s = 0.0
+    allotment = Allotment(n_cores=8, memory_mib=None)
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -25,7 +27,13 @@ class Meter:
         if self.n > 2:
             shutil.rmtree(self.folder)
         gpus = (GpuReading(name="a", use_percent=60.0), GpuReading(name="b"))
-        return SimpleNamespace(at_s=30.0 * self.n, gpus=gpus, programs_percent=7.0)
+        return Sample(
+            at_s=30.0 * self.n,
+            gpus=gpus,
+            cpu_percent=7.0,
+            programs_percent=7.0,
+            memory_mib=1024,
+        )
 
 
 async def test_the_use_is_written_until_the_folder_of_the_job_is_gone(tmp_path: Path) -> None:
