@@ -32,7 +32,7 @@ from tests.suites import (
 from tests.support.machine_packages import packages_of_machine
 from tests.support.put_back import LEFT_DIR
 
-SITE_TARGETS = ("ansible", "promtool", "sudo")
+SITE_TARGETS = ("ansible", "prometheus", "sudo")
 CLUSTER_TARGETS = ("curl",)
 S3_TARGETS = ("moto",)
 BROWSER_TARGETS = ("browser", "axe")

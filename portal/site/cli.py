@@ -101,7 +101,9 @@ def _add_usage(commands: Commands) -> None:
         default="group",
         help="UNIX group of the job, or account of Slurm (default: %(default)s)",
     )
+    usage.add_argument("--weeks", action="store_true", help="one table for each week")
     usage.add_argument("--json", action="store_true", help="print JSON")
+    usage.add_argument("--csv", action="store_true", help="print CSV")
     usage.set_defaults(run=_command("usage", "show_usage"))
 
 

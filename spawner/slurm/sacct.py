@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from dsportal.slurm.listing import Sacct
@@ -23,9 +23,11 @@ ENDS = Sacct(
 _FIELDS = ("Start", "End", "AllocTRES", "State", "JobName")
 ALLOCATIONS = Sacct(("JobIDRaw", *_FIELDS))
 # Those of everybody, with their owners.
-OWNED_ALLOCATIONS = Sacct(("JobIDRaw", "User", "Group", "Account", *_FIELDS))
+OWNED_ALLOCATIONS = Sacct(("JobIDRaw", "User", "Group", "Account", "TotalCPU", *_FIELDS))
 _N_GPUS = re.compile(r"(?:^|,)gres/gpu=([0-9]+)(?=,|$)")
 _N_TYPED_GPUS = re.compile(r"(?:^|,)gres/gpu:[^=,]+=([0-9]+)(?=,|$)")
+_N_CORES = re.compile(r"(?:^|,)cpu=([0-9]+)(?=,|$)")
+_CPU = re.compile(r"(?:(?:([0-9]+)-)?([0-9]+):)?([0-9]+):([0-9]+(?:\.[0-9]+)?)")
 _SECONDS_PER_HOUR = 3600
 
 
@@ -40,6 +42,8 @@ class Allocation:
         state: How it ended, if it has.
         is_session: Whether it is a session of a portal.
         is_kernel: Whether it is a kernel of one, in a job of its own.
+        n_cores: Cores.
+        cpu_s: Seconds of CPU that it used, of all cores; None while it runs, and if not known.
         job_id: Runs of a job that was requeued have it together.
     """
 
@@ -50,6 +54,8 @@ class Allocation:
     is_session: bool = False
     is_kernel: bool = False
     job_id: int = 0
+    n_cores: int = 0
+    cpu_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,10 +126,12 @@ def parse_owned_allocations(text: str, nonce: str) -> list[tuple[Owner, Allocati
         As for `parse_allocations`.
     """
     found = []
-    for job_id, user, group, account, *fields in OWNED_ALLOCATIONS.rows(text, nonce):
+    for job_id, user, group, account, cpu, *fields in OWNED_ALLOCATIONS.rows(text, nonce):
         allocation = _read(job_id, *fields)
         if allocation is not None:
-            found.append((Owner(user=user, group=group, account=account), allocation))
+            cpu_s = None if allocation.ends_at is None else _parse_cpu(cpu)
+            owner = Owner(user=user, group=group, account=account)
+            found.append((owner, replace(allocation, cpu_s=cpu_s)))
     return found
 
 
@@ -140,6 +148,7 @@ def _read(job_id: str, start: str, end: str, tres: str, state: str, name: str) -
         is_session=is_session,
         is_kernel=session_of_kernel(name) != 0,
         job_id=int(job_id),
+        n_cores=int(cores[1]) if (cores := _N_CORES.search(tres)) else 0,
     )
 
 
@@ -157,6 +166,38 @@ def gpu_hours(allocations: Iterable[Allocation], *, since: datetime, until: date
         overlap_s = (ends_at - max(allocation.starts_at, since)).total_seconds()
         held_s += max(0.0, overlap_s) * allocation.n_gpus
     return held_s / _SECONDS_PER_HOUR
+
+
+def core_hours(
+    allocations: Iterable[Allocation], *, since: datetime, until: datetime
+) -> tuple[float, float]:
+    """Return the core hours that ended jobs held between two moments, and those that they used.
+
+    Arguments as for `gpu_hours`. What a job used is spread evenly over its time.
+    """
+    held_s = used_s = 0.0
+    for allocation in allocations:
+        if allocation.ends_at is None or allocation.cpu_s is None or not allocation.n_cores:
+            continue
+        whole_s = (allocation.ends_at - allocation.starts_at).total_seconds()
+        ends_at, starts_at = min(allocation.ends_at, until), max(allocation.starts_at, since)
+        overlap_s = max(0.0, (ends_at - starts_at).total_seconds())
+        held_s += overlap_s * allocation.n_cores
+        used_s += allocation.cpu_s * (overlap_s / whole_s if whole_s else 0.0)
+    return held_s / _SECONDS_PER_HOUR, used_s / _SECONDS_PER_HOUR
+
+
+def _parse_cpu(text: str) -> float | None:
+    """Return seconds of CPU.
+
+    Source:
+        sacct(1), TotalCPU, Slurm 22.05: [DD-[hh:]]mm:ss.mss.
+    """
+    match = _CPU.fullmatch(text.strip())
+    if match is None:
+        return None
+    days, hours, minutes = (int(part or 0) for part in match.groups()[:3])
+    return ((days * 24 + hours) * 60 + minutes) * 60 + float(match[4])
 
 
 def _parse_gpus(tres: str) -> int:

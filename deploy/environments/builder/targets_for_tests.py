@@ -122,10 +122,10 @@ TARGETS_FOR_TESTS = (
         "usr/bin/docker-registry",
     ),
     _unpacked_target(
-        "promtool",
-        "unpacking promtool for the tests of the alerts",
-        unpacked.promtool_package(),
-        unpacked.PROMTOOL,
+        "prometheus",
+        "unpacking Prometheus for the tests of the dashboard and the alerts",
+        "prometheus",
+        unpacked.PROMETHEUS,
     ),
     _unpacked_target(
         "nginx",

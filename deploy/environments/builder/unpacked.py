@@ -1,6 +1,5 @@
 """Debian packages that tests use, unpacked outside the system: none of their daemons starts."""
 
-import platform
 import shutil
 import tempfile
 from pathlib import Path
@@ -11,8 +10,7 @@ from deploy.environments.builder.files import replace_folder
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import run
 
-PROMTOOL = "usr/bin/promtool"
-DEBIAN_12 = "12"
+PROMETHEUS = "usr/bin/prometheus"
 # Debian's two packages exclude each other. Lmod's files are disjoint, so they are unpacked.
 LMOD_NEEDS = ("lua5.3", "lua-posix", "lua-filesystem", "lua-term", "lua-json", "tcl")
 MODULES = ("environment-modules", *LMOD_NEEDS)
@@ -54,20 +52,6 @@ def unpack(plan: Plan, package: str, log: IO[str]) -> None:
 
 def _folder(plan: Plan, package: str) -> Path:
     return plan.prefix / "unpacked" / package
-
-
-def promtool_package() -> str:
-    """Return the package that has promtool in this release; since Debian 13 it is one of its own.
-
-    Source:
-        https://packages.debian.org/search?searchon=contents&keywords=bin/promtool
-    """
-    try:
-        system = platform.freedesktop_os_release()
-    # A container's image may lack os-release: it is taken for a newer release.
-    except OSError:
-        system = {}
-    return "prometheus" if system.get("VERSION_ID") == DEBIAN_12 else "promtool"
 
 
 def install_modules(_: Plan, log: IO[str]) -> None:

@@ -34,7 +34,7 @@ class Amount:
     peak: float = 0.0
 
     def plus(self, value: float | None) -> Amount:
-        """Return it with one more sample; None is one that did not know it."""
+        """Return it with one more sample of this `value`, in its own unit; None is not known."""
         if value is None:
             return self
         return Amount(self.n + 1, self.total + value, max(self.peak, value))

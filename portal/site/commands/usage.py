@@ -2,10 +2,12 @@
 
 import argparse
 import asyncio
+import csv
+import io
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime, timedelta
 
 from dsportal.slurm.listing import new_nonce
@@ -15,6 +17,7 @@ from spawner.slurm.sacct import (
     OWNED_ALLOCATIONS,
     Allocation,
     Owner,
+    core_hours,
     gpu_hours,
     parse_owned_allocations,
 )
@@ -31,7 +34,10 @@ class Usage:
         group: UNIX group, or account of Slurm.
         gpu_hours: Hours times GPUs, allocated, whether busy or not.
         gpu_hours_in_sessions: Those of them in sessions of a portal and jobs of their kernels.
+        core_hours: Hours times cores that those of these jobs held that have ended.
+        core_hours_used: Those of them in which a core computed.
         jobs: Jobs that held a GPU.
+        week: The Monday of the week, as 2026-11-16; empty for the whole period.
     """
 
     group: str
@@ -39,6 +45,9 @@ class Usage:
     gpu_hours: float
     gpu_hours_in_sessions: float
     jobs: int
+    core_hours: float = 0.0
+    core_hours_used: float = 0.0
+    week: str = ""
 
 
 def show_usage(arguments: argparse.Namespace) -> int:
@@ -47,8 +56,15 @@ def show_usage(arguments: argparse.Namespace) -> int:
         raise SiteError("Run this as root: Slurm may show others only their own jobs.")
     since, until = read_period(arguments.since, arguments.until, datetime.now())
     held = asyncio.run(_read(since, until))
-    rows = sum_up(held, since=since, until=until, by=arguments.by)
-    if arguments.json:
+    spans = list_weeks(since, until) if arguments.weeks else [(since, until, "")]
+    rows = [
+        row
+        for begin, end, week in spans
+        for row in sum_up(held, since=begin, until=end, by=arguments.by, week=week)
+    ]
+    if arguments.csv:
+        print(usage_csv(rows, by=arguments.by), end="")
+    elif arguments.json:
         period = {"since": f"{since:%Y-%m-%dT%H:%M}", "until": f"{until:%Y-%m-%dT%H:%M}"}
         print(
             json.dumps({**period, "by": arguments.by, "rows": [asdict(r) for r in rows]}, indent=1)
@@ -101,14 +117,21 @@ async def _read(since: datetime, until: datetime) -> list[tuple[Owner, Allocatio
 
 
 def sum_up(
-    held: Iterable[tuple[Owner, Allocation]], *, since: datetime, until: datetime, by: str
+    held: Iterable[tuple[Owner, Allocation]],
+    *,
+    since: datetime,
+    until: datetime,
+    by: str,
+    week: str = "",
 ) -> list[Usage]:
     """Return the usage of each user, `by` "group" or "account" and then the most first."""
     of: dict[tuple[str, str], list[Allocation]] = {}
     for owner, allocation in held:
-        if allocation.n_gpus:
+        is_in = allocation.starts_at < until and (allocation.ends_at or until) > since
+        if allocation.n_gpus and is_in:
             name = owner.account if by == "account" else owner.group
             of.setdefault((name, owner.user), []).append(allocation)
+    cores = {of_whom: core_hours(jobs, since=since, until=until) for of_whom, jobs in of.items()}
     rows = [
         Usage(
             group=group,
@@ -123,10 +146,36 @@ def sum_up(
                 3,
             ),
             jobs=len(jobs),
+            core_hours=round(cores[group, user][0], 3),
+            core_hours_used=round(cores[group, user][1], 3),
+            week=week,
         )
         for (group, user), jobs in of.items()
     ]
     return sorted(rows, key=lambda row: (row.group, -row.gpu_hours, row.user))
+
+
+def list_weeks(since: datetime, until: datetime) -> list[tuple[datetime, datetime, str]]:
+    """Return the begin, the end and the Monday of each week of a period, the oldest first."""
+    weeks = []
+    begin = since
+    while begin < until:
+        midnight = begin.replace(hour=0, minute=0, second=0, microsecond=0)
+        monday = midnight - timedelta(days=begin.weekday())
+        end = min(monday + timedelta(days=7), until)
+        weeks.append((begin, end, f"{monday:%Y-%m-%d}"))
+        begin = end
+    return weeks
+
+
+def usage_csv(rows: list[Usage], *, by: str) -> str:
+    """Return a table for a spreadsheet, a line for each row."""
+    text = io.StringIO()
+    names = [field.name for field in fields(Usage)]
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(by if name == "group" else name for name in names)
+    writer.writerows([getattr(row, name) for name in names] for row in rows)
+    return text.getvalue()
 
 
 def usage_text(rows: list[Usage], *, since: datetime, until: datetime, by: str) -> str:
@@ -138,20 +187,30 @@ def usage_text(rows: list[Usage], *, since: datetime, until: datetime, by: str) 
             " AccountingStorageTRES in slurm.conf has gres/gpu: dsportal check --only accounting."
         )
     lines = [
-        f"GPU hours, {period}; allocated, whether busy or not",
-        f"{by:<20}{'user':<20}{'GPU hours':>12}{'in sessions':>13}{'jobs':>8}",
+        f"GPU hours, {period}; allocated, whether busy or not, and the share of the core hours"
+        " of ended jobs that computed",
+        f"{by:<20}{'user':<20}{'GPU hours':>12}{'in sessions':>13}{'cores used':>12}{'jobs':>8}",
     ]
+    for week in dict.fromkeys(row.week for row in rows):
+        lines += [f"week of {week}"] if week else []
+        lines += _lines([row for row in rows if row.week == week])
+    return "\n".join(lines)
+
+
+def _lines(rows: list[Usage]) -> list[str]:
+    lines: list[str] = []
     groups = dict.fromkeys(row.group for row in rows)
     for group in groups:
         own = [row for row in rows if row.group == group]
         lines += [_line(row.group, row.user, [row]) for row in own]
         lines += [_line(group, "all", own)] if len(own) > 1 else []
-    lines += [_line("all", "all", rows)] if len(groups) > 1 else []
-    return "\n".join(lines)
+    return lines + ([_line("all", "all", rows)] if len(groups) > 1 else [])
 
 
 def _line(group: str, user: str, rows: list[Usage]) -> str:
     hours = sum(row.gpu_hours for row in rows)
     in_sessions = sum(row.gpu_hours_in_sessions for row in rows)
     n_jobs = sum(row.jobs for row in rows)
-    return f"{group:<20}{user:<20}{hours:>12.2f}{in_sessions:>13.2f}{n_jobs:>8}"
+    held = sum(row.core_hours for row in rows)
+    share = f"{sum(row.core_hours_used for row in rows) / held:.0%}" if held else "-"
+    return f"{group:<20}{user:<20}{hours:>12.2f}{in_sessions:>13.2f}{share:>12}{n_jobs:>8}"

@@ -182,7 +182,7 @@ def test_all_leaves_out_what_only_tests_need_and_what_is_not_developed_any_more(
         "packaging",
         "desktop",
     }
-    unpacked = {"registry", "promtool", "nginx"}
+    unpacked = {"registry", "prometheus", "nginx"}
     for_tests = {"test", "moto", "axe", "labextension", "apptainer", "image", *unpacked, *debian}
     on_request = {"mxnet", "horovod-pytorch", "netron", "code-server", "mlflow", "xprof"}
     assert for_tests | on_request == set(BY_NAME) - set(ALL)

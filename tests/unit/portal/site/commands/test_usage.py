@@ -4,7 +4,14 @@ from datetime import datetime
 
 import pytest
 
-from portal.site.commands.usage import Usage, read_period, sum_up, usage_text
+from portal.site.commands.usage import (
+    Usage,
+    list_weeks,
+    read_period,
+    sum_up,
+    usage_csv,
+    usage_text,
+)
 from spawner.errors import SiteError
 from spawner.slurm.sacct import parse_owned_allocations
 
@@ -12,14 +19,14 @@ NOW = datetime(2026, 11, 20, 12)
 # A session, a job before and into the period, one that runs, one without a GPU, one that waits, a
 # kernel of a session, and a name that looks like another line.
 SACCT = """\
-1|ada|science|vision|2026-11-02T00:00:00|2026-11-02T02:00:00|cpu=8,gres/gpu=2|COMPLETED|dsportal-1
-2|ada|science|speech|2026-10-31T23:00:00|2026-11-01T01:00:00|gres/gpu:v100=4|COMPLETED|train
-3|grace|science|vision|2026-11-20T11:30:00|Unknown|gres/gpu=1|RUNNING|train
-4|linus|physics|vision|2026-11-02T00:00:00|2026-11-03T00:00:00|cpu=8|COMPLETED|train
-5|linus|physics|vision|Unknown|Unknown|gres/gpu=4|PENDING|train
-7|grace|science|vision|2026-11-20T11:45:00|Unknown|gres/gpu=2|RUNNING|kernel-of-3
-6|linus|physics|vision|2026-11-02T00:00:00|2026-11-02T00:30:00|gres/gpu=1|FAILED|train
-x|ada|physics|vision|2026-11-02T00:00:00|2026-11-09T00:00:00|gres/gpu=8|COMPLETED|train
+1|ada|science|vision|08:00:00|2026-11-02T00:00:00|2026-11-02T02:00:00|cpu=8,gres/gpu=2|COMPLETED|dsportal-1
+2|ada|science|speech|00:00.000|2026-10-31T23:00:00|2026-11-01T01:00:00|gres/gpu:v100=4|COMPLETED|train
+3|grace|science|vision|00:00.000|2026-11-20T11:30:00|Unknown|gres/gpu=1|RUNNING|train
+4|linus|physics|vision|1-00:00:00|2026-11-02T00:00:00|2026-11-03T00:00:00|cpu=8|COMPLETED|train
+5|linus|physics|vision|00:00:00|Unknown|Unknown|gres/gpu=4|PENDING|train
+7|grace|science|vision|00:00.000|2026-11-20T11:45:00|Unknown|gres/gpu=2|RUNNING|kernel-of-3
+6|linus|physics|vision|15:00.500|2026-11-02T00:00:00|2026-11-02T00:30:00|gres/gpu=1|FAILED|train
+x|ada|physics|vision|00:00|2026-11-02T00:00:00|2026-11-09T00:00:00|gres/gpu=8|COMPLETED|train
 """
 
 
@@ -51,11 +58,32 @@ def test_the_table_has_a_sum_for_each_group_and_for_all() -> None:
     lines = usage_text(rows_of("group"), since=datetime(2026, 11, 1), until=NOW, by="group")
 
     assert [line.split() for line in lines.splitlines()[2:]] == [
-        ["physics", "linus", "0.50", "0.00", "1"],
-        ["science", "ada", "8.00", "4.00", "2"],
-        ["science", "grace", "1.00", "0.50", "2"],
-        ["science", "all", "9.00", "4.50", "4"],
-        ["all", "all", "9.50", "4.50", "5"],
+        ["physics", "linus", "0.50", "0.00", "-", "1"],
+        ["science", "ada", "8.00", "4.00", "50%", "2"],
+        ["science", "grace", "1.00", "0.50", "-", "2"],
+        ["science", "all", "9.00", "4.50", "50%", "4"],
+        ["all", "all", "9.50", "4.50", "50%", "5"],
+    ]
+
+
+def test_a_period_splits_into_weeks_that_begin_on_monday() -> None:
+    weeks = list_weeks(datetime(2026, 10, 31, 12), datetime(2026, 11, 10))
+
+    assert [week for _, _, week in weeks] == ["2026-10-26", "2026-11-02", "2026-11-09"]
+    assert weeks[0][0] == datetime(2026, 10, 31, 12)
+    assert weeks[0][1] == weeks[1][0] == datetime(2026, 11, 2)
+    assert weeks[2][1] == datetime(2026, 11, 10)
+
+
+def test_a_spreadsheet_gets_what_was_held_and_used() -> None:
+    held = parse_owned_allocations(SACCT, "|")
+    begin, end = datetime(2026, 11, 2), datetime(2026, 11, 9)
+    rows = sum_up(held, since=begin, until=end, by="account", week="2026-11-02")
+
+    assert usage_csv(rows, by="account").splitlines() == [
+        "account,user,gpu_hours,gpu_hours_in_sessions,jobs,core_hours,core_hours_used,week",
+        "vision,ada,4.0,4.0,1,16.0,8.0,2026-11-02",
+        "vision,linus,0.5,0.0,1,0.0,0.0,2026-11-02",
     ]
 
 
