@@ -12,7 +12,7 @@ from typing import Any
 from dsportal.slurm.errors import OptionsError
 from dsportal.slurm.listing import job_options, new_nonce
 from dsportal.slurm.units import parse_memory
-from dsportal.slurm.used import JobUse, parse_uses, used_options
+from dsportal.slurm.used import USED, JobUse, parse_uses
 from spawner.cache import Cache
 from spawner.client.budgets import read_budgets
 from spawner.client.command import Completed
@@ -135,7 +135,7 @@ class Accounting:
         uses: dict[str, JobUse] = {}
         for jobs in job_options(job_ids):
             nonce = new_nonce()
-            done = await self._query(("sacct", *used_options(nonce), jobs))
+            done = await self._query(("sacct", *USED.options_with_steps(nonce), jobs))
             uses |= await asyncio.to_thread(parse_uses, done.stdout, nonce)
         return uses
 

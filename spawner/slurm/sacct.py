@@ -191,7 +191,7 @@ def _parse_cpu(text: str) -> float | None:
     """Return seconds of CPU.
 
     Source:
-        sacct(1), TotalCPU, Slurm 22.05: [DD-[hh:]]mm:ss.mss.
+        sacct(1), TotalCPU, Slurm 22.05: [DD-[hh:]]mm:ss.mss; 0 if steps are left out.
     """
     match = _CPU.fullmatch(text.strip())
     if match is None:

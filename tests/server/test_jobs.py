@@ -70,10 +70,14 @@ def ask(server: NotebookServer, method: str, path: str = "", **kwargs: Any) -> r
     return server.http.request(method, url, timeout=30, **kwargs)
 
 
-def state_of(server: NotebookServer, job_id: str) -> str:
+def job_of(server: NotebookServer, job_id: str) -> dict[str, Any]:
     rows = ask(server, "GET").json()["rows"]
     jobs = {row["job"]["id"]: row["job"] for row in rows if row["job"]}
-    return str(jobs[job_id]["state"]) if job_id in jobs else "absent"
+    return dict(jobs.get(job_id, {"state": "absent", "elapsed": ""}))
+
+
+def state_of(server: NotebookServer, job_id: str) -> str:
+    return str(job_of(server, job_id)["state"])
 
 
 def test_what_a_script_asks_for_is_shown_before_it_goes(server: NotebookServer) -> None:
@@ -106,6 +110,8 @@ def test_a_script_is_submitted_followed_and_cancelled(server: NotebookServer) ->
     record = server.root / ".local/state/data-scientist-portal/job-outputs.json"
     eventually(lambda: json.loads(record.read_text())[job_id] == said["path"], timeout_s=30)
 
+    # Of less than a second nothing is measured.
+    eventually(lambda: job_of(server, job_id)["elapsed"] not in {"", "0 s", "1 s"}, timeout_s=30)
     assert ask(server, "DELETE", f"/{job_id}").status_code == 204
     eventually(lambda: state_of(server, job_id) == "CANCELLED", timeout_s=30)
 

@@ -15,7 +15,7 @@ from dsportal.diagnosis.messages import JOB
 from dsportal.slurm.errors import PortalError
 from dsportal.slurm.listing import NO_SUCH_JOB, PARSABLE_JOB_ID, new_nonce
 from dsportal.slurm.units import format_walltime
-from dsportal.slurm.used import parse_uses, used_options
+from dsportal.slurm.used import USED, parse_uses
 from portal.server.base.commands import VARIABLE as COMMANDS
 from portal.server.jobs.ended import EndedJobs
 from portal.server.jobs.errors import JobError, NoSuchJobError
@@ -154,7 +154,7 @@ class JobQueue:
         _check_id(job_id)
         nonce = new_nonce()
         # Of a waiting array there is nothing yet.
-        argv = ("sacct", *used_options(nonce), f"--jobs={_without_tasks(job_id)}")
+        argv = ("sacct", *USED.options_with_steps(nonce), f"--jobs={_without_tasks(job_id)}")
         with suppress(SlurmError):
             done = await query(argv, timeout_s=TIMEOUT_S)
             uses = parse_uses(done.stdout, nonce, step_name=step_name)

@@ -107,8 +107,9 @@ def _read_moment(text: str, default: datetime) -> datetime:
 async def _read(since: datetime, until: datetime) -> list[tuple[Owner, Allocation]]:
     nonce = new_nonce()
     argv = (
-        # --duplicates: a job that was requeued held its GPUs in each of its runs.
-        *("sacct", *OWNED_ALLOCATIONS.options(nonce), "--duplicates", "--allusers"),
+        # --duplicates: a job that was requeued held its GPUs in each of its runs. Without its steps
+        # a job has no TotalCPU.
+        *("sacct", *OWNED_ALLOCATIONS.options_with_steps(nonce), "--duplicates", "--allusers"),
         f"--starttime={since:%Y-%m-%dT%H:%M:%S}",
         # sacct takes whole seconds, and the last one counts, too.
         f"--endtime={until + timedelta(seconds=1):%Y-%m-%dT%H:%M:%S}",

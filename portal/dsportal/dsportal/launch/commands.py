@@ -20,7 +20,6 @@ from dsportal.slurm.arrays import parse_max_array_size, tasks_of
 from dsportal.slurm.listing import NO_SUCH_JOB, Sacct, Squeue, job_options, new_nonce
 from dsportal.slurm.states import JobState as SlurmState
 from dsportal.slurm.states import Phase, parse_state
-from dsportal.slurm.used import parse_uses, used_options
 
 # State, nodes and reason of a job; names of steps; state of a job that squeue has forgotten.
 QUEUED = Squeue("TNr")
@@ -227,21 +226,6 @@ def task_ends(job_ids: Sequence[int]) -> dict[int, str]:
     rows = sorted(ENDED_TASKS.rows(text, nonce), key=lambda row: int(row[0].partition("_")[0]))
     # sacct writes "CANCELLED by 1000".
     return {n: state.partition(" ")[0] for job_id, state in rows for n in tasks_of(job_id)}
-
-
-def used(job_id: int | None, *, step_name: str = "") -> str:
-    """Return what a job used, in sentences; "" if Slurm has measured nothing.
-
-    Args:
-        job_id: The job; None for that of the session.
-        step_name: Of a run in the session: only its steps count.
-    """
-    job = str(job_id or os.environ.get("SLURM_JOB_ID", ""))
-    nonce = new_nonce()
-    done = _slurm(["sacct", *used_options(nonce), f"--jobs={job}"]) if job else None
-    text = done.stdout if done is not None and done.returncode == 0 else ""
-    use = parse_uses(text, nonce, step_name=step_name).get(job)
-    return use.sentences if use is not None else ""
 
 
 def max_array_size() -> int | None:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from dsportal.errors import LaunchError, StepError, hide_frames
 from dsportal.launch import commands
 from dsportal.launch.messages import explain_end, explain_going_on, explain_waiting
+from dsportal.launch.used import read_used
 from dsportal.live_output import LiveOutput
 from dsportal.notebook.failure import explain_failure
 from dsportal.notebook.log_tail import LogTail
@@ -81,7 +82,7 @@ class Run:
 
         It is empty if Slurm has measured nothing.
         """
-        return commands.used(self.job_id, step_name="" if self.job_id else self.id)
+        return read_used(self.job_id, step_name="" if self.job_id else self.id)
 
     def output(self, rank: int = 0) -> str:
         """Return everything that a rank has printed so far.

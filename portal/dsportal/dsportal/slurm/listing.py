@@ -77,7 +77,11 @@ class Sacct:
     def options(self, nonce: str) -> tuple[str, ...]:
         """Return the options for an answer that `rows` reads, with a `new_nonce`."""
         # --allocations: without the steps, which end in states of their own.
-        printed = ("--noheader", "--allocations", "--parsable2", f"--delimiter={nonce}")
+        return ("--allocations", *self.options_with_steps(nonce))
+
+    def options_with_steps(self, nonce: str) -> tuple[str, ...]:
+        """Return the same with the steps of jobs, of which alone use is known."""
+        printed = ("--noheader", "--parsable2", f"--delimiter={nonce}")
         return (*printed, f"--format={','.join(self.fields)}")
 
     def rows(self, text: str, nonce: str, *, holding: str = "") -> Iterator[list[str]]:

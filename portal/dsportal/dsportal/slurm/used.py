@@ -55,7 +55,7 @@ class JobUse:
         parts = []
         if self.mean_cores is not None:
             parts.append(f"{self.mean_cores:.1f} of {self.n_cores} cores on average")
-        if self.peak_memory_mib is not None:
+        if self.peak_memory_mib:
             limit = f" of {_gb(self.memory_mib)}" if self.memory_mib else ""
             parts.append(f"at most {_gb(self.peak_memory_mib)}{limit} GB of memory")
         if self.peak_gpu_percent is not None:
@@ -90,11 +90,6 @@ class JobUse:
     def sentences(self) -> str:
         """Both as sentences; "" if nothing was measured."""
         return f"It used {self.amounts}. {self.advice}".strip() if self.amounts else ""
-
-
-def used_options(nonce: str) -> tuple[str, ...]:
-    """Return the options of sacct for an answer that `parse_uses` reads."""
-    return tuple(word for word in USED.options(nonce) if word != "--allocations")
 
 
 def parse_uses(text: str, nonce: str, *, step_name: str = "") -> dict[str, JobUse]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dsportal.slurm.used import JobUse, parse_uses, used_options
+from dsportal.slurm.used import JobUse, parse_uses
 
 # Of Slurm 22.05.8: a session, then a task of an array with two steps at a time.
 RECORDED = """\
@@ -40,7 +40,6 @@ def test_the_steps_of_a_job_tell_what_it_used_of_what_it_held() -> None:
         "It used 2.0 of 4 cores on average, at most 4 of 8 GB of memory."
     )
     assert found["145"].sentences == ""
-    assert "--allocations" not in used_options("NONCE")
 
 
 def test_of_a_run_in_a_session_only_its_own_steps_count() -> None:
