@@ -36,6 +36,9 @@ def public_variables(settings: Settings) -> dict[str, str]:
         # A route of an extension that forgets to require a login is refused, not open.
         "JUPYTER_SERVER_ALLOW_UNAUTHENTICATED_ACCESS": "false",
     }
+    if settings.assistant.base_url:
+        variables["PORTAL_ASSISTANT_URL"] = settings.assistant.base_url
+        variables["PORTAL_ASSISTANT_MODEL"] = settings.assistant.model
     if settings.site.simulated_gpus:
         variables["PORTAL_GPUS_SIMULATED"] = "1"
     return variables

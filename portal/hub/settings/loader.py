@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from portal.hub.settings.assistant import AssistantSettings
 from portal.hub.settings.culler import CullerSettings
 from portal.hub.settings.hub import HubSettings
 from portal.hub.settings.limits import GroupSettings, LimitSettings
@@ -59,6 +60,7 @@ class HubTables:
     culler: CullerSettings
     traffic: TrafficSettings
     mail: MailSettings
+    assistant: AssistantSettings
 
 
 @dataclass(frozen=True, kw_only=True)

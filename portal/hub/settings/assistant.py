@@ -1,0 +1,30 @@
+"""The table [assistant] of portal.toml."""
+
+from dataclasses import dataclass
+
+from portal.settings.validators import url
+from spawner.settings.schema import setting
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssistantSettings:
+    """A language model that users ask from a cell: `%ask why does this fail?`.
+
+    Kernels ask it themselves, as the user. It sees what the user sends and does nothing.
+    """
+
+    base_url: str = setting(
+        "Address of an API like OpenAI's, such as http://10.77.0.5:8000/v1 of a vLLM on the"
+        " cluster. Empty: %ask is not offered.",
+        default="",
+        check=url(
+            *("http", "https"),
+            sentence='it must look like "http://10.77.0.5:8000/v1".',
+            may_have_path=True,
+        ),
+    )
+    model: str = setting("Name of the model there.", default="")
+
+    def __post_init__(self) -> None:
+        if self.base_url and not self.model:
+            raise ValueError("it has a base_url and lacks the key 'model'.")
