@@ -177,24 +177,6 @@ def test_a_session_says_why_and_where_it_waits_and_opens_when_a_gpu_is_free(
     assert title.startswith("Your session is ready")
 
 
-@pytest.mark.release
-def test_leaving_and_coming_back_shows_the_same_log_with_its_times(
-    page: Page, full_cluster: list[int]
-) -> None:
-    start(page)
-    expect_queued(page)
-    before = log_of(page)
-    assert re.search(r"^\d\d:\d\d Job \d+ was submitted", before[0])
-
-    page.goto(f"{ADDRESS}/hub/home")
-    expect(page.locator("#session-state")).to_have_text("Waiting")
-    expect(page.locator(".portal-facts").first).to_contain_text("Expected start")
-    page.goto(f"{ADDRESS}/hub/spawn-pending/{USER}")
-    expect_queued(page)
-
-    assert log_of(page)[: len(before)] == before
-
-
 def log_of(page: Page) -> list[str]:
     lines = page.locator("#waiting-log li")
     expect(lines).not_to_have_count(0)
@@ -248,26 +230,6 @@ def test_the_page_says_that_slurm_is_silent_and_goes_on_when_it_answers(
     expect(page.locator("#waiting-facts")).not_to_contain_text("last responded")
     assert "Slurm is not responding" in "\n".join(log_of(page)), "the log keeps it"
     assert [j.job_id for j in sessions_of(USER)] == [job.job_id]
-
-
-@pytest.mark.release
-def test_without_javascript_the_page_renews_itself_and_can_cancel(
-    chromium: Browser, full_cluster: list[int]
-) -> None:
-    context = chromium.new_context(java_script_enabled=False)
-    page = log_in(context)
-    start(page)
-
-    # Nothing but the page's own refresh brings these.
-    expect(page.locator(step("queued"))).to_have_attribute(
-        "data-state", "now", timeout=NEWS_TIMEOUT_MS
-    )
-    expect(page.locator("#waiting-facts")).to_contain_text("at the front", timeout=NEWS_TIMEOUT_MS)
-    page.get_by_role("button", name="Cancel").click()
-
-    page.wait_for_url(re.compile("/hub/home"))
-    assert sessions_of(USER) == []
-    context.close()
 
 
 def test_a_job_that_is_cancelled_has_a_failure_page_that_starts_the_same_again(

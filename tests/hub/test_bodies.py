@@ -66,38 +66,6 @@ def test_who_asks_for_leave_to_send_a_long_body_is_not_given_it(private_hub: Pri
     assert "100 (Continue)" not in answer
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH"])
-@pytest.mark.parametrize("is_chunked", [False, True], ids=["length", "chunked"])
-@pytest.mark.parametrize("through_proxy", [False, True], ids=["direct", "proxy"])
-def test_two_mib_are_refused_with_a_sentence_however_they_are_sent(
-    private_hub: PrivateHub, method: str, is_chunked: bool, through_proxy: bool
-) -> None:
-    url = private_hub.url if through_proxy else private_hub.direct_url
-
-    answer = requests.request(
-        method,
-        f"{url}/hub/api/users",
-        data=stream(2) if is_chunked else b"".join(stream(2)),
-        timeout=30,
-    )
-
-    assert answer.status_code == 413
-    assert "more than 1024 KiB" in answer.json()["message"]
-
-
-@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "multipart/form-data"])
-def test_forms_are_refused_as_everything_else(private_hub: PrivateHub, kind: str) -> None:
-    answer = requests.post(
-        f"{private_hub.direct_url}/hub/login",
-        data=b"".join(stream(2)),
-        headers={"Content-Type": kind},
-        timeout=30,
-    )
-
-    assert answer.status_code == 413
-    assert "<p>The request has a body" in answer.text
-
-
 def test_a_body_under_the_limit_comes_to_its_handler(private_hub: PrivateHub) -> None:
     answer = requests.post(f"{private_hub.direct_url}/hub/api/users", data=SMALL, timeout=30)
 

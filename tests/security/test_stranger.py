@@ -49,15 +49,6 @@ def test_nothing_is_put_before_the_requests_of_a_user_at_the_hub(
         assert victim.ask("GET", "/hub/api/user").json()["name"] == VICTIM
 
 
-def test_a_long_body_is_refused_by_the_hub_and_comes_to_sessions(victim: LoggedIn) -> None:
-    body = b"x" * (2 * MIB)
-
-    assert ask("POST", "/hub/login", data=body).status_code == 413
-    # The session reads it, and then refuses what it says.
-    path = f"/user/{VICTIM}/api/contents/never-written"
-    assert victim.ask("PUT", path, data=body).status_code == 400
-
-
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "token 0123456789abcdef"}])
 def test_the_proxys_own_interface_refuses(headers: dict[str, str]) -> None:
     # It refuses a body that is no JSON before it looks at who sends it.

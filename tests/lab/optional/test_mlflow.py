@@ -216,30 +216,6 @@ def test_the_list_of_runs_opens_the_run_of_rank_0(server, context):
     picture(page, "mlflow-in-runs")
 
 
-@pytest.mark.parametrize("folder", ["", "kept", "../.."])
-def test_a_folder_without_runs_the_home_and_a_place_outside_are_refused(server, logged, folder):
-    answer = ask(server, "POST", logdir=folder)
-
-    assert answer.status_code == 400
-    assert answer.json()["message"].startswith("MLflow was asked for ")
-
-
-def test_one_more_than_the_limit_is_refused(server, logged):
-    open_page(server, "mlruns")
-    for n in range(2):
-        folder = server.root / f"more-{n}" / "0"
-        folder.mkdir(parents=True)
-        shutil.copy(server.root / "mlruns/0/meta.yaml", folder)
-        for path in (folder, folder.parent, folder / "meta.yaml"):
-            os.chown(path, USER, USER)
-
-    open_page(server, "more-0")
-    answer = ask(server, "POST", logdir="more-1")
-
-    assert answer.status_code == 409
-    assert "One more MLflow was asked for, but 2 are open" in answer.json()["message"]
-
-
 def test_nobody_else_reaches_its_socket_and_it_listens_on_no_port(server, logged):
     open_page(server, "mlruns")
     pids = descendants(server.process.pid)
