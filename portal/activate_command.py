@@ -23,10 +23,6 @@ SCRIPT = "dsportal-activate"
 KERNELS = Path(".cache/data-scientist-portal/kernels")
 
 
-class ActivationError(PortalError):
-    """A kernel's Python cannot be activated."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Activation:
     """What a shell needs to run the Python of a kernel.
@@ -64,7 +60,7 @@ def print_activation(arguments: argparse.Namespace) -> int:
     named = {**activation.variables, **_kernels_by_name()}
     activation = replace(activation, variables=named)
     if sys.stdout.isatty():
-        raise ActivationError(
+        raise PortalError(
             f"A program cannot change its shell. Let the shell do it: source {SCRIPT} "
             f"{activation.name}"
         )
@@ -98,7 +94,7 @@ def find_activation(name: str) -> Activation:
     known = ", ".join([*shipped, *(one for one in registered if one not in shipped)])
     said = f"There is no kernel {name!r}." if name else "Which kernel?"
     choice = f"Choose: {known}." if known else "Run this in a session of the portal."
-    raise ActivationError(f"{said} {choice}")
+    raise PortalError(f"{said} {choice}")
 
 
 def render_activation(activation: Activation, environ: Mapping[str, str]) -> str:
@@ -151,12 +147,12 @@ def _of_registered(environment: Environment) -> Activation:
     node = probe_node()
     if environment.kind is Kind.IMAGE:
         program = node.container or "apptainer"
-        raise ActivationError(
+        raise PortalError(
             f"{environment.id} is an image, which a shell cannot activate. Run programs in it: "
             f"{program} exec {environment.path} python3 SCRIPT"
         )
     if problem := quick_problem(environment, node):
-        raise ActivationError(f"{environment.id} does not work here. {problem}")
+        raise PortalError(f"{environment.id} does not work here. {problem}")
     own = {k: v for k, v in variables(environment, path="").items() if k != "PATH"}
     folder = environment.path
     match environment.kind:

@@ -10,10 +10,6 @@ from dsportal.slurm.errors import PortalError
 Commands: TypeAlias = "argparse._SubParsersAction[Any]"
 
 
-class NotConfirmedError(PortalError):
-    """Nobody has agreed to a change, so nothing was changed."""
-
-
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add --yes and --dry-run to the parser of a command that changes something."""
     add_yes(parser)
@@ -37,7 +33,7 @@ def confirm(change: str, *, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise NotConfirmedError(
+        raise PortalError(
             f"Cannot ask without a terminal: {change}? Nothing was changed. Use --yes to confirm."
         )
     try:
@@ -45,7 +41,7 @@ def confirm(change: str, *, yes: bool) -> None:
     except EOFError:
         answer = ""
     if answer.strip().lower() not in {"y", "yes"}:
-        raise NotConfirmedError("Nothing was changed.")
+        raise PortalError("Nothing was changed.")
 
 
 def may_change(arguments: argparse.Namespace, change: str) -> bool:

@@ -17,10 +17,6 @@ from dsportal.slurm.errors import PortalError
 from portal.confirmation import Commands, add_yes, confirm
 
 
-class SessionCommandError(PortalError):
-    """The session cannot be asked."""
-
-
 def add_commands(commands: Commands, parser: argparse.ArgumentParser) -> None:
     """Add `extend`, `stop`, `jobs`, `logs` and `completion` to `commands` of `parser`."""
     extend = commands.add_parser("extend", help="give this session more time, by the site's step")
@@ -65,7 +61,7 @@ def show_output(arguments: argparse.Namespace) -> int:
     try:
         show_logs(arguments, _OwnWork())
     except LaptopError as error:
-        raise SessionCommandError(str(error)) from error
+        raise PortalError(str(error)) from error
     return 0
 
 
@@ -94,15 +90,15 @@ def _ask(method: str, path: str) -> Any:
     """Return the JSON that the session's notebook server answers."""
     socket_path = os.environ.get(VARIABLE, "")
     if not socket_path:
-        raise SessionCommandError(
+        raise PortalError(
             "This is no session of the portal. Run it in a notebook or a terminal of one."
         )
     try:
         status, told = ask(socket_path, method, path)
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise SessionCommandError(
+        raise PortalError(
             f"The notebook server of this session gave no answer ({error}). Try again."
         ) from error
     if status >= http.client.BAD_REQUEST:
-        raise SessionCommandError(str(told["message"]))
+        raise PortalError(str(told["message"]))
     return told

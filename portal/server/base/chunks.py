@@ -18,12 +18,6 @@ class UploadError(PortalError):
     http_status = 403
 
 
-class UploadConflictError(UploadError):
-    """The bytes do not follow what has arrived."""
-
-    http_status = 409
-
-
 @dataclass(frozen=True)
 class Chunk:
     """Some bytes of a file.

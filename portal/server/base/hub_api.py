@@ -14,16 +14,7 @@ TIMEOUT_S = 20.0
 
 
 class HubError(PortalError):
-    """The hub refused, or did not answer.
-
-    Args:
-        message: What was requested, why it failed, and the next step.
-        http_status: Passed on to the client of the session's server.
-    """
-
-    def __init__(self, message: str, http_status: int) -> None:
-        super().__init__(message)
-        self.http_status = http_status
+    """The hub refused, or did not answer."""
 
 
 class HubApi:
@@ -96,7 +87,9 @@ class HubApi:
         self, method: str, name: str, body: Mapping[str, str] | None = None
     ) -> dict[str, Any]:
         if not self._url:
-            raise HubError("This notebook server belongs to no hub. Start it from the portal.", 503)
+            raise HubError(
+                "This notebook server belongs to no hub. Start it from the portal.", http_status=503
+            )
         try:
             answer = await AsyncHTTPClient().fetch(
                 f"{self._url}/dsportal/{name}",
@@ -115,7 +108,7 @@ class HubApi:
             raise HubError(
                 f"The hub is not responding ({error}). The session is not affected. Try again in "
                 "a minute.",
-                503,
+                http_status=503,
             ) from error
 
 
@@ -130,7 +123,7 @@ def _refusal(error: HTTPClientError) -> HubError:
             "minute."
         )
     # Tornado's own code for a timeout is 599.
-    return HubError(str(message), error.code if 400 <= error.code < 599 else 503)
+    return HubError(str(message), http_status=error.code if 400 <= error.code < 599 else 503)
 
 
 def _tls_context(environment: Mapping[str, str]) -> ssl.SSLContext | None:

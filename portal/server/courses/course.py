@@ -6,7 +6,8 @@ import stat
 import sys
 from pathlib import Path
 
-from portal.server.courses.course_link import CourseError, CourseLink
+from dsportal.slurm.errors import OptionsError
+from portal.server.courses.course_link import CourseLink
 
 FETCH_TIMEOUT_S = 15 * 60.0
 _LOG_CHARS = 400
@@ -47,7 +48,7 @@ class Courses:
             argv += [course.repository, str(folder), course.branch]
             status, said = await _run(argv)
             if status:
-                raise CourseError(
+                raise OptionsError(
                     f"{course.repository} could not be fetched into {course.folder}. Check the"
                     f" link, or ask for a course that needs no password. Git said: {said}"
                 )
@@ -62,7 +63,7 @@ class Courses:
             except FileNotFoundError:
                 return
             if not stat.S_ISDIR(mode):
-                raise CourseError(
+                raise OptionsError(
                     f"The course would go through {part.relative_to(self._root_dir)}, which is a"
                     " link or a file. Rename it, or ask for a link that names another folder."
                 )
@@ -77,7 +78,7 @@ async def _check_origin(folder: Path, course: CourseLink) -> None:
         or not is_top
         or origin.strip().removesuffix(".git") != course.repository.removesuffix(".git")
     ):
-        raise CourseError(
+        raise OptionsError(
             f"{course.folder} already exists and holds something other than {course.repository}."
             " Rename that folder, then open the link again."
         )
@@ -104,7 +105,7 @@ async def _run(argv: list[str]) -> tuple[int, str]:
             cwd="/",
         )
     except OSError as error:
-        raise CourseError(
+        raise OptionsError(
             f"{argv[0]} cannot be started ({error.strerror}). Tell the administrators that courses"
             " need git on the compute nodes."
         ) from error
@@ -112,7 +113,7 @@ async def _run(argv: list[str]) -> tuple[int, str]:
         said, _ = await asyncio.wait_for(process.communicate(), FETCH_TIMEOUT_S)
     except TimeoutError:
         process.kill()
-        raise CourseError(
+        raise OptionsError(
             f"The course was not fetched within {FETCH_TIMEOUT_S / 60:.0f} min. Clone it in a"
             " terminal, where you can see how far git is."
         ) from None

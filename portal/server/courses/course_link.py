@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from urllib.parse import quote, urlsplit
 
-from dsportal.slurm.errors import PortalError
+from dsportal.slurm.errors import OptionsError
 
 _MOST_CHARS = 1000
 # A stricter form of git-check-ref-format(1).
@@ -14,12 +14,6 @@ _BRANCH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+#-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.
 # Not hidden, as ~/.ssh is, and no option.
 _NAME = re.compile(r"[^\W_][\w .+-]*|_[\w .+-]*")
 _PAGES = frozenset({"lab", "tree", "notebooks", "doc", "nbclassic"})
-
-
-class CourseError(PortalError):
-    """A link to a course asks for what it may not, or the course cannot be fetched."""
-
-    http_status = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,14 +54,14 @@ def read_link(query: Mapping[str, str], hosts: Collection[str]) -> CourseLink:
         nbgitpuller 1.3, "URL options".
     """
     if any(len(value) > _MOST_CHARS or not value.isprintable() for value in query.values()):
-        raise CourseError(
+        raise OptionsError(
             f"The link has a value of more than {_MOST_CHARS} characters, or one that cannot be"
             " shown. Ask its author for another one."
         )
     repository = _repository(query.get("repo", ""), hosts)
     branch = query.get("branch", "")
     if branch and (not _BRANCH.fullmatch(branch) or ".." in branch or branch.endswith(".lock")):
-        raise CourseError(f"{branch!r} is no name of a branch. Name one, or none for the default.")
+        raise OptionsError(f"{branch!r} is no name of a branch. Name one, or none for the default.")
     name = PurePosixPath(urlsplit(repository).path).name.removesuffix(".git")
     folder = _folder(query.get("targetpath") or query.get("targetPath") or name)
     opened = query.get("urlpath") or query.get("urlPath") or ""
@@ -86,22 +80,22 @@ def _repository(url: str, hosts: Collection[str]) -> str:
         parts = urlsplit(url)
         host = parts.netloc.lower().removesuffix(":443")
     except ValueError:
-        raise CourseError(f"{url!r} is no address. {allowed}") from None
+        raise OptionsError(f"{url!r} is no address. {allowed}") from None
     if parts.scheme != "https" or parts.query or parts.fragment:
-        raise CourseError(f"{url!r} is not the https address of a repository. {allowed}")
+        raise OptionsError(f"{url!r} is not the https address of a repository. {allowed}")
     # Also refuses a name or a password before the host.
     if host not in hosts:
-        raise CourseError(f"A course from {parts.netloc!r} was asked for. {allowed}")
+        raise OptionsError(f"A course from {parts.netloc!r} was asked for. {allowed}")
     names = parts.path.strip("/").split("/")
     if not all(_is_name(name) for name in names):
-        raise CourseError(f"{url!r} names no repository. Its address ends with its name.")
+        raise OptionsError(f"{url!r} names no repository. Its address ends with its name.")
     return f"https://{host}/{'/'.join(names)}"
 
 
 def _folder(text: str) -> PurePosixPath:
     names = text.strip("/").split("/")
     if text.startswith("/") or not all(_is_name(name) for name in names):
-        raise CourseError(
+        raise OptionsError(
             f"The folder {text!r} was asked for. A course goes into a folder of your home whose"
             " name is not hidden, such as 'work/course'."
         )
@@ -111,7 +105,7 @@ def _folder(text: str) -> PurePosixPath:
 def _page(text: str) -> str:
     names = [name for name in text.split("?")[0].split("/") if name]
     if not names or names[0] not in _PAGES or ".." in names or "\\" in text:
-        raise CourseError(
+        raise OptionsError(
             f"The page {text!r} was asked for. A link opens a page such as 'lab/tree/course'."
         )
     return quote("/".join(names))

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from jupyter_server.base.handlers import APIHandler
 
+from dsportal.slurm.errors import OptionsError
 from portal.server.base.authorization import RouteArguments, for_the_user
 from portal.server.base.feature import Feature, Plugin, Shared
 from portal.server.base.page import Page
 from portal.server.courses.course import Courses
-from portal.server.courses.course_link import CourseError, CourseLink, read_link
+from portal.server.courses.course_link import CourseLink, read_link
 
 _PAGE = Path(__file__).with_name("pages") / "course.html"
 
@@ -43,7 +44,7 @@ class CoursesHandler(RouteArguments, APIHandler):
 
     def _course(self) -> CourseLink:
         if not self.hosts:
-            raise CourseError(
+            raise OptionsError(
                 "A link to a course was opened. This portal fetches none: clone the repository in"
                 " a terminal."
             )

@@ -7,23 +7,12 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from portal.server.base.chunks import UploadConflictError, UploadError
+from dsportal.slurm.errors import PortalError
+from portal.server.base.chunks import UploadError
 
 MIB = 1024 * 1024
 _OPEN_PART = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-
-
-class UploadTakenError(UploadError):
-    """A file of this name is there, and is not to be replaced."""
-
-    http_status = 412
-
-
-class UploadFullError(UploadError):
-    """The disk, or the user's quota, is full."""
-
-    http_status = 507
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,9 +84,10 @@ class Upload:
             How many bytes have arrived now.
         """
         if not replaces and os.path.lexists(self.target):
-            raise UploadTakenError(
+            raise PortalError(
                 f"{self.target.name} is in this folder already. Upload it again and choose to "
-                "replace it, or rename one of the two."
+                "replace it, or rename one of the two.",
+                http_status=412,
             )
         try:
             self._append(offset, chunk)
@@ -105,7 +95,7 @@ class Upload:
                 os.replace(self.part, self.target)
         except OSError as error:
             if error.errno in _FULL:
-                raise UploadFullError(self._describe_full(offset)) from error
+                raise PortalError(self._describe_full(offset), http_status=507) from error
             raise UploadError(_refusal(self.target, error)) from error
         return offset + len(chunk)
 
@@ -149,11 +139,12 @@ class Upload:
         finally:
             os.close(descriptor)
 
-    def _conflict(self, here: int, offset: int, chunk: bytes) -> UploadConflictError:
-        return UploadConflictError(
+    def _conflict(self, here: int, offset: int, chunk: bytes) -> PortalError:
+        return PortalError(
             f"{here} bytes of {self.target.name} have arrived, and its size was given as "
             f"{self._size_bytes}: bytes {offset} to {offset + len(chunk)} do not follow. "
-            "Upload the file again: it continues where it was."
+            "Upload the file again: it continues where it was.",
+            http_status=409,
         )
 
     def _arrived(self, n_bytes: int) -> int:

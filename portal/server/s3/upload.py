@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Mapping
 
-from portal.server.base.chunks import UploadConflictError
+from dsportal.slurm.errors import PortalError
 from portal.server.s3.errors import S3Error, S3SilentError
 from portal.server.s3.store import Store
 
@@ -80,9 +80,10 @@ class S3Upload:
         """
         with self._changed:
             if offset != self._offset or offset + len(chunk) > self._size_bytes:
-                raise UploadConflictError(
+                raise PortalError(
                     f"{self._offset} of {self._size_bytes} bytes have arrived: bytes {offset} to"
-                    f" {offset + len(chunk)} do not follow."
+                    f" {offset + len(chunk)} do not follow.",
+                    http_status=409,
                 )
             if chunk:
                 # One at a time: the memory that an upload takes stays small.

@@ -7,8 +7,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from dsportal.slurm.errors import OptionsError
 from portal.environments.probe import probe_node
-from portal.server.templates.copies import TemplateError, find_template
+from portal.server.templates.copies import find_template
 from portal.server.templates.kernels import (
     Match,
     OfferedKernel,
@@ -171,7 +172,7 @@ def restore_template(sources: Iterable[TemplateSource], home: Path, name: str) -
             return _replace(folder, [FOLDER_NAME, *path.parent.parts], path, content, home)
     except (OSError, NotPlainError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise TemplateError(
+        raise OptionsError(
             f"{FOLDER_NAME}/{name} could not be restored ({reason}). "
             "Make room, or rename what is in the way, then try again."
         ) from error

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from dsportal.slurm.errors import PortalError
+from dsportal.slurm.errors import OptionsError
 from portal.server.templates.safe_folder import Folder, NotPlainError, open_folder, read_below
 from portal.server.templates.source import TemplateSource
 from portal.server.templates.templates import (
@@ -30,12 +30,6 @@ _OTHER_FOLDER_NAME = "my-work"
 _SHARED = "shared"
 # [text](target) with a target that is relative to the notebook.
 _LINK = re.compile(r"\]\((?P<target>(?![a-z][a-z0-9+.-]*:|[/#])[^)\s]+\.(?:ipynb|md))(?=[#)])")
-
-
-class TemplateError(PortalError):
-    """A template cannot be copied or restored; the text says which and why."""
-
-    http_status = 400
 
 
 def copies_folder_name(storage: Container[str]) -> str:
@@ -75,7 +69,7 @@ def find_template(sources: Iterable[TemplateSource], name: str) -> tuple[Templat
                 continue
             if content is not None:
                 return source, content
-    raise TemplateError(
+    raise OptionsError(
         f"{FOLDER_NAME}/{name[:200]} is no template of this site. Choose a file that came with it."
     )
 
@@ -117,7 +111,7 @@ def copy_template(
             write_releases(home, releases, COPIES_RECORD_PATH)
     except (OSError, NotPlainError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise TemplateError(
+        raise OptionsError(
             f"{FOLDER_NAME}/{name} could not be copied to {folder_name} ({reason}). "
             "Make room, or rename what is in the way, then try again."
         ) from error

@@ -10,10 +10,11 @@ from typing import Any
 from jupyter_core.utils import ensure_async
 from jupyter_server.base.handlers import APIHandler
 
+from dsportal.slurm.errors import OptionsError
 from portal.server.base.authorization import RouteArguments, for_the_user
 from portal.server.base.feature import RegisteredKernels
 from portal.server.templates.cards import TemplateCard, list_cards, restore_template
-from portal.server.templates.copies import TemplateError, copy_template
+from portal.server.templates.copies import copy_template
 from portal.server.templates.home import Home
 from portal.server.templates.kernels import OfferedKernel, packages_beside, parse_packages
 
@@ -101,7 +102,7 @@ def template_name(body: bytes) -> str:
     except (ValueError, KeyError, TypeError):
         name = None
     if not isinstance(name, str) or "\0" in name:
-        raise TemplateError('Name the template: {"name": "folder/file.ipynb"}.')
+        raise OptionsError('Name the template: {"name": "folder/file.ipynb"}.')
     return name
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from portal.server.viewers.errors import FolderError
+from dsportal.slurm.errors import OptionsError
 from portal.server.viewers.viewer import TENSORBOARD, Viewer
 
 _MAX_LOGDIRS = 50
@@ -37,20 +37,22 @@ def parse_request(body: Any, viewer: Viewer = TENSORBOARD) -> tuple[str, ...]:
         The contract of the REST interface `portal/api/tensorboards`.
     """
     if not isinstance(body, dict) or set(body) not in ({"logdir"}, {"logdirs"}):
-        raise FolderError(
+        raise OptionsError(
             f"{viewer.title} needs a folder. "
             'Post {"logdir": "path/from/root"}, or {"logdirs": [...]} to compare folders.'
         )
     names = body["logdirs"] if "logdirs" in body else [body["logdir"]]
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise FolderError(f"{viewer.title} was asked for a folder that is not text. Give its path.")
+        raise OptionsError(
+            f"{viewer.title} was asked for a folder that is not text. Give its path."
+        )
     if not names:
-        raise FolderError(
+        raise OptionsError(
             f"{viewer.title} needs a folder. Select one in the file browser first. The "
             "selected folder may have been deleted."
         )
     if len(names) > _MAX_LOGDIRS:
-        raise FolderError(
+        raise OptionsError(
             f"{viewer.title} was asked for {len(names)} folders, but it compares at most"
             f" {_MAX_LOGDIRS}. Select fewer, or the folder that holds them."
         )
@@ -78,24 +80,24 @@ def resolve_folder(
     real_root = Path(os.path.realpath(root))
     relative = _relative_to(root, real_root, name)
     if relative is None:
-        raise FolderError(
+        raise OptionsError(
             f"{title} was asked for {shown}, which is outside your files. "
             "Choose a folder that the file browser shows."
         )
     if relative == Path():
-        raise FolderError(
+        raise OptionsError(
             f"{title} was asked for all your files. It would read every folder in them. "
             f"Choose the folder with the {contents}."
         )
     path = _existing_folder(real_root / relative, shown, viewer)
     storage = [Path(os.path.realpath(folder)) for folder in shared]
     if path in storage:
-        raise FolderError(
+        raise OptionsError(
             f"{title} was asked for {shown}, all of the shared storage. It would read every"
             f" folder in it. Choose the folder with the {contents}."
         )
     if not any(path.is_relative_to(folder) for folder in (real_root, *storage)):
-        raise FolderError(
+        raise OptionsError(
             f"{title} was asked for {shown}, a link to {path}, which is outside your files"
             f"{' and the shared storage' if shared else ''}. Copy the {contents} to a folder of"
             " yours."
@@ -119,23 +121,23 @@ def _existing_folder(asked: Path, shown: str, viewer: Viewer) -> Path:
     try:
         path = asked.resolve(strict=True)
     except FileNotFoundError:
-        raise FolderError(
+        raise OptionsError(
             f"{title} was asked for {shown}, which does not exist. "
             f"Refresh the file browser and choose a folder with {contents}."
         ) from None
     except (OSError, RuntimeError, ValueError) as error:
         # A loop of links is a RuntimeError up to Python 3.12, an unpaired surrogate a ValueError.
         reason = error.strerror if isinstance(error, OSError) else "no such path can exist"
-        raise FolderError(
+        raise OptionsError(
             f"{title} was asked for {shown}, which cannot be opened ({reason}). "
             "Choose another folder."
         ) from error
     if not path.is_dir():
-        raise FolderError(
+        raise OptionsError(
             f"{title} was asked for {shown}, which is a file. Choose the folder it is in."
         )
     if not os.access(path, os.R_OK | os.X_OK):
-        raise FolderError(
+        raise OptionsError(
             f"{title} was asked for {shown}, which you may not read. "
             "Ask the owner of the folder for permission."
         )

@@ -6,8 +6,8 @@ from typing import Any
 from jupyter_server.base.handlers import APIHandler
 from tornado.web import HTTPError, RequestHandler
 
+from dsportal.slurm.errors import OptionsError
 from portal.server.base.authorization import RouteArguments, for_the_user, telling_errors
-from portal.server.viewers.errors import FolderError
 from portal.server.viewers.folder import parse_request
 from portal.server.viewers.pages import FolderPages
 from portal.server.viewers.proxy import PageProxy
@@ -50,7 +50,7 @@ def _body(handler: RequestHandler, viewer: Viewer) -> Any:
     try:
         return json.loads(handler.request.body)
     except ValueError:
-        raise FolderError(
+        raise OptionsError(
             f'{viewer.title} was asked for with a text that is not JSON. Post {{"logdir": "path"}}.'
         ) from None
 

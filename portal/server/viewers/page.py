@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dsportal.slurm.errors import PortalError
 from portal.server.base.child_process import bound
-from portal.server.viewers.errors import ViewerError
 from portal.server.viewers.folder import Folder
 from portal.server.viewers.viewer import Viewer
 
@@ -123,7 +123,7 @@ async def start_process(viewer: Viewer, *, python: str, private_dir: Path) -> St
         private_dir: Folder that only the user can enter; gets a folder for socket and log.
     """
     if not os.access(python, os.X_OK):
-        raise ViewerError(
+        raise PortalError(
             f"{viewer.title} cannot be started: {python} is no program on this node. "
             "Tell the administrators: [environments] of portal.toml names its environment."
         )
@@ -171,12 +171,12 @@ async def show(
     except BaseException as error:
         sentence = await started.discard()
         if isinstance(error, TimeoutError):
-            raise ViewerError(
+            raise PortalError(
                 f"{viewer.title} did not start within {timeout_s:g} s. "
                 f"Try again when the node is less busy.{sentence}"
             ) from None
         if isinstance(error, _EndedError):
-            raise ViewerError(
+            raise PortalError(
                 f"{viewer.title} ended with exit status {started.process.returncode} before it "
                 f"could be used. Tell the administrators.{sentence}"
             ) from None

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from dsportal.slurm.errors import PortalError
 from portal.server.base.private_dir import make_private_dir
-from portal.server.viewers.errors import StorageTimeoutError, ViewerError, ViewerLimitError
 from portal.server.viewers.folder import Folder, resolve_folder
 from portal.server.viewers.page import FolderPage, Started, show, start_process
 from portal.server.viewers.viewer import Viewer
@@ -172,19 +172,21 @@ class FolderPages:
         try:
             return await asyncio.wait_for(asyncio.to_thread(resolve), _STORAGE_TIMEOUT_S)
         except TimeoutError:
-            raise StorageTimeoutError(
+            raise PortalError(
                 f"{self.viewer.title} was asked for “{names[0]}”, but its file system did not"
                 f" answer within {_STORAGE_TIMEOUT_S:g} s. Try again, or tell the"
-                " administrators."
+                " administrators.",
+                http_status=504,
             ) from None
 
     def _check_limit(self) -> None:
         n_open = sum(not _has_ended(start) for start in self._starts.values())
         if self._limit <= n_open:
-            raise ViewerLimitError(
+            raise PortalError(
                 f"One more {self.viewer.title} was asked for, but {n_open} are open, the most for"
                 " one session. Stop one in the list of running kernels and terminals, then try"
-                " again."
+                " again.",
+                http_status=409,
             )
 
     async def _take_process(self) -> Started:
@@ -199,7 +201,7 @@ class FolderPages:
             try:
                 self._private_dir = make_private_dir()
             except OSError as error:
-                raise ViewerError(
+                raise PortalError(
                     f"{self.viewer.title} needs a folder for its socket, and none can be made on "
                     f"this node ({error}). Tell the administrators."
                 ) from error

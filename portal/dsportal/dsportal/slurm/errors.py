@@ -6,13 +6,15 @@ class PortalError(Exception):
 
     Args:
         message: One or two sentences: what was asked, the limit, the next step.
+        http_status: Instead of that of the class.
     """
 
     http_status = 500
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: str, *, http_status: int | None = None) -> None:
         super().__init__(message)
         self.message = message
+        self.http_status = http_status or self.http_status
 
     @property
     def jupyterhub_message(self) -> str:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from portal.server.viewers.errors import FolderError
+from dsportal.slurm.errors import OptionsError
 from portal.server.viewers.folder import Folder
 from portal.server.viewers.mlflow.tracking import FOLDER
 from portal.server.viewers.page import FolderPage
@@ -29,7 +29,7 @@ class MlflowPages(FolderPages):
     async def open(self, names: Sequence[str]) -> FolderPage:
         """Return the page that shows this folder; start one if there is none."""
         if len(names) > 1:
-            raise FolderError(
+            raise OptionsError(
                 f"MLflow was asked for {len(names)} folders, but a page shows one. Select one."
                 " Several pages can be open at once."
             )
@@ -39,13 +39,13 @@ class MlflowPages(FolderPages):
         """Return a folder that holds runs, or that kernels log to."""
         is_own = logdir.path == Path.home().resolve() / FOLDER
         if not is_own and next(logdir.path.glob("*/meta.yaml"), None) is None:
-            raise FolderError(
+            raise OptionsError(
                 f"MLflow was asked for “{logdir.name}”, which holds no runs. Choose the folder that"
                 f" they were logged to, such as {FOLDER}."
             )
         missing = [name for name in _MADE if not (logdir.path / name).is_dir()]
         if missing and not os.access(logdir.path, os.W_OK):
-            raise FolderError(
+            raise OptionsError(
                 f"MLflow was asked for “{logdir.name}”, where you may not write. It makes"
                 f" {' and '.join(missing)} there. Copy the runs to a folder of yours."
             )

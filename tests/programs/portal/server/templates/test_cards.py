@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import requests
 
+from dsportal.slurm.errors import OptionsError
 from portal.environments.probe import probe_node
 from portal.server.templates.cards import list_cards, restore_template
-from portal.server.templates.copies import TemplateError
 from portal.server.templates.home import Home
 from portal.server.templates.kernels import OfferedKernel, parse_packages
 from portal.server.templates.source import TemplateSource, template_sources
@@ -203,7 +203,7 @@ def test_restoring_what_was_not_edited_keeps_nothing(site: Path, home: Path) -> 
 def test_only_templates_can_be_restored(site: Path, home: Path, name: str) -> None:
     (site.parent / "secret").write_text("secret")
 
-    with pytest.raises(TemplateError, match="is no template of this site"):
+    with pytest.raises(OptionsError, match="is no template of this site"):
         restore_template(sources(site), home, name)
 
 
@@ -213,7 +213,7 @@ def test_restoring_follows_no_link_of_the_users(site: Path, home: Path, tmp_path
     (home / "templates/tensorflow").mkdir(parents=True)
     (home / "templates" / NAME).symlink_to(target)
 
-    with pytest.raises(TemplateError, match="rename what is in the way"):
+    with pytest.raises(OptionsError, match="rename what is in the way"):
         restore_template(sources(site), home, NAME)
 
     assert target.read_text() == "untouched"

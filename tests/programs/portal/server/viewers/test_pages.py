@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.server.viewers.errors import ViewerError
+from dsportal.slurm.errors import PortalError
 from portal.server.viewers.folder import Folder
 from portal.server.viewers.page import FolderPage, show, start_process
 from portal.server.viewers.viewer import TENSORBOARD
@@ -111,7 +111,7 @@ async def start(python: Path, private_dir: Path) -> FolderPage:
 async def test_one_that_never_answers_is_given_up_and_ended(tmp_path: Path) -> None:
     before = descendants(os.getpid())
 
-    with pytest.raises(ViewerError, match=r"did not start within 0\.2 s\. Try again"):
+    with pytest.raises(PortalError, match=r"did not start within 0\.2 s\. Try again"):
         await start(STAND_IN, tmp_path)
 
     await eventually_async(no_new_process(before), timeout_s=5)
@@ -119,7 +119,7 @@ async def test_one_that_never_answers_is_given_up_and_ended(tmp_path: Path) -> N
 
 
 async def test_a_missing_environment_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ViewerError, match=r"python is no program.*administrators"):
+    with pytest.raises(PortalError, match=r"python is no program.*administrators"):
         await start(tmp_path / "python", tmp_path)
 
     assert os.listdir(tmp_path) == []

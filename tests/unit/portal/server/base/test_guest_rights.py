@@ -27,7 +27,7 @@ class Hub:
     async def read_guest(self, name: str) -> Mapping[str, Any]:
         self.n_asked += 1
         if self.status:
-            raise HubError("No.", self.status)
+            raise HubError("No.", http_status=self.status)
         return self.answer
 
 

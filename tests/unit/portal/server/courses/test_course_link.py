@@ -2,7 +2,8 @@
 
 import pytest
 
-from portal.server.courses.course_link import CourseError, read_link
+from dsportal.slurm.errors import OptionsError
+from portal.server.courses.course_link import read_link
 
 HOSTS = ("git.example.org", "git.example.org:8443")
 REPO = "https://git.example.org/group/course.git"
@@ -49,12 +50,12 @@ def test_a_link_of_nbgitpuller_opens_its_page(name: str) -> None:
     ],
 )
 def test_a_repository_elsewhere_is_refused(repo: str) -> None:
-    with pytest.raises(CourseError):
+    with pytest.raises(OptionsError):
         read_link({"repo": repo}, HOSTS)
 
 
 def test_the_refusal_of_a_host_names_those_that_are_allowed() -> None:
-    with pytest.raises(CourseError, match=r"'evil\.org' was asked for.*git\.example\.org, "):
+    with pytest.raises(OptionsError, match=r"'evil\.org' was asked for.*git\.example\.org, "):
         read_link({"repo": "https://evil.org/a"}, HOSTS)
 
 
@@ -66,7 +67,7 @@ def test_the_usual_port_may_be_written() -> None:
 
 @pytest.mark.parametrize("branch", ["-b", "--exec=id", "a..b", "a b", "a/", "/a", "a.lock", "a/-b"])
 def test_what_is_no_branch_is_refused(branch: str) -> None:
-    with pytest.raises(CourseError, match="no name of a branch"):
+    with pytest.raises(OptionsError, match="no name of a branch"):
         read_link({"repo": REPO, "branch": branch}, HOSTS)
 
 
@@ -74,7 +75,7 @@ def test_what_is_no_branch_is_refused(branch: str) -> None:
     "folder", ["/etc", "..", "../ada", "work/../..", ".ssh", "work/.config", "-x", "a//b", "~"]
 )
 def test_a_hidden_folder_or_one_elsewhere_is_refused(folder: str) -> None:
-    with pytest.raises(CourseError, match="goes into a folder of your home"):
+    with pytest.raises(OptionsError, match="goes into a folder of your home"):
         read_link({"repo": REPO, "targetpath": folder}, HOSTS)
 
 
@@ -82,5 +83,5 @@ def test_a_hidden_folder_or_one_elsewhere_is_refused(folder: str) -> None:
     "page", ["../../hub/logout", "lab/../../x", "portal/api/session", "//evil.org", "lab\\x", "/"]
 )
 def test_a_page_elsewhere_is_refused(page: str) -> None:
-    with pytest.raises(CourseError, match="A link opens a page"):
+    with pytest.raises(OptionsError, match="A link opens a page"):
         opened(urlpath=page)

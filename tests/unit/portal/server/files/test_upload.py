@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from portal.server.base.chunks import UploadConflictError, UploadError
-from portal.server.files.upload import Upload, UploadFullError, UploadTakenError
+from dsportal.slurm.errors import PortalError
+from portal.server.base.chunks import UploadError
+from portal.server.files.upload import Upload
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def test_the_same_file_continues_where_it_was_and_another_one_begins(upload: Upl
 def test_bytes_that_do_not_follow_are_refused(upload: Upload, offset: int, chunk: bytes) -> None:
     upload.write(0, b"abcd", replaces=False)
 
-    with pytest.raises(UploadConflictError, match=r"4 bytes of digits[.]bin have arrived"):
+    with pytest.raises(PortalError, match=r"4 bytes of digits[.]bin have arrived"):
         upload.write(offset, chunk, replaces=False)
 
     assert upload.part.read_bytes() == b"abcd"
@@ -60,7 +61,7 @@ def test_a_file_of_the_same_name_is_replaced_only_if_the_user_agreed(upload: Upl
     upload.target.write_text("earlier")
     assert upload.state().is_taken
 
-    with pytest.raises(UploadTakenError, match=r"digits[.]bin is in this folder already"):
+    with pytest.raises(PortalError, match=r"digits[.]bin is in this folder already"):
         upload.write(0, b"abcdef", replaces=False)
     assert upload.target.read_text() == "earlier"
 
@@ -91,7 +92,7 @@ def test_a_full_disk_or_quota_leaves_what_had_arrived(
         raise OSError(reason, os.strerror(reason))
 
     monkeypatch.setattr(os, "pwrite", fill)
-    with pytest.raises(UploadFullError, match="or your quota there, is full, and 1 MiB"):
+    with pytest.raises(PortalError, match="or your quota there, is full, and 1 MiB"):
         upload.write(3, b"def", replaces=False)
 
     assert upload.part.read_bytes() == b"abc"
@@ -133,7 +134,7 @@ def test_a_part_that_has_another_name_too_is_left_alone(upload: Upload, tmp_path
 
 
 def test_a_part_that_ends_elsewhere_leaves_nothing_new(upload: Upload) -> None:
-    with pytest.raises(UploadConflictError, match="0 bytes of"):
+    with pytest.raises(PortalError, match="0 bytes of"):
         upload.write(3, b"def", replaces=False)
 
     assert list(upload.target.parent.iterdir()) == []
@@ -162,7 +163,7 @@ def test_bytes_that_a_disk_refuses_only_when_they_are_flushed_are_sent_again(
         raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
 
     monkeypatch.setattr(os, "fsync", refuse)
-    with pytest.raises(UploadFullError, match="or your quota there, is full"):
+    with pytest.raises(PortalError, match="or your quota there, is full"):
         upload.write(3, b"def", replaces=False)
 
     assert upload.state().offset == 3

@@ -33,7 +33,7 @@ class FakeHub:
         self.n_asked += 1
         self.asked.set()
         if self.is_away:
-            raise HubError("away", 503)
+            raise HubError("away", http_status=503)
         extension = {"step_s": 3600, "n_left": 1}
         answer = {"left_s": self.left_s, "extension": extension, "notices": self.notices}
         if self.answer_after is not None:

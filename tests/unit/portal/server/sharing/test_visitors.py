@@ -19,7 +19,7 @@ class ToldHub:
 
     async def report_visit(self, visitor: str, address: str) -> None:
         if self.is_away:
-            raise HubError("The hub did not answer.", 503)
+            raise HubError("The hub did not answer.", http_status=503)
         self.told.append((visitor, address))
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from portal.server.templates.copies import TemplateError, copies_folder_name, copy_template
+from dsportal.slurm.errors import OptionsError
+from portal.server.templates.copies import copies_folder_name, copy_template
 from portal.server.templates.source import TemplateSource
 
 NAME = "tensorflow/digits.ipynb"
@@ -165,14 +166,14 @@ def test_copies_may_be_on_larger_storage(site: Site, tmp_path: Path) -> None:
 def test_only_templates_can_be_copied(site: Site, tmp_path: Path, name: str) -> None:
     (tmp_path / "secret").write_text("secret")
 
-    with pytest.raises(TemplateError, match="is no template of this site"):
+    with pytest.raises(OptionsError, match="is no template of this site"):
         copy_template([site.source], site.home, name)
 
 
 def test_a_file_in_the_place_of_the_copies_gets_a_sentence(site: Site) -> None:
     (site.home / "work").write_text("mine")
 
-    with pytest.raises(TemplateError, match="Make room, or rename what is in the way"):
+    with pytest.raises(OptionsError, match="Make room, or rename what is in the way"):
         copy_template([site.source], site.home, NAME)
 
 
@@ -181,7 +182,7 @@ def test_a_link_below_the_copies_is_not_followed(site: Site, tmp_path: Path) -> 
     (site.home / "work").mkdir()
     (site.home / "work/tensorflow").symlink_to(tmp_path / "elsewhere")
 
-    with pytest.raises(TemplateError, match="could not be copied to work"):
+    with pytest.raises(OptionsError, match="could not be copied to work"):
         copy_template([site.source], site.home, NAME)
 
     assert list((tmp_path / "elsewhere").iterdir()) == []

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from portal.server.viewers.errors import FolderError
+from dsportal.slurm.errors import OptionsError
 from portal.server.viewers.folder import parse_request, resolve_folder
 
 NOBODY = 65534
@@ -43,21 +43,21 @@ def test_a_root_that_is_a_link_itself_is_no_obstacle(root: Path, tmp_path: Path)
     "name", ["../elsewhere/logs", "runs/../../elsewhere", "/etc", "..", "runs\0/../..", "\0"]
 )
 def test_a_path_outside_the_root_is_refused(root: Path, name: str) -> None:
-    with pytest.raises(FolderError, match="outside your files"):
+    with pytest.raises(OptionsError, match="outside your files"):
         resolve_folder(name, root=root)
 
 
 @pytest.mark.parametrize("name", ["", ".", "runs/..", "/../home/"])
 def test_the_root_itself_is_refused(root: Path, name: str) -> None:
     name = str(root) if name.startswith("/") else name
-    with pytest.raises(FolderError, match="Choose the folder with the logs"):
+    with pytest.raises(OptionsError, match="Choose the folder with the logs"):
         resolve_folder(name, root=root)
 
 
 def test_a_link_that_leads_outside_is_refused_and_says_where_to(root: Path, tmp_path: Path) -> None:
     (root / "link").symlink_to(tmp_path / "elsewhere")
 
-    with pytest.raises(FolderError, match=r"link to .*/elsewhere/logs, which is outside"):
+    with pytest.raises(OptionsError, match=r"link to .*/elsewhere/logs, which is outside"):
         resolve_folder("link/logs", root=root)
 
 
@@ -68,7 +68,7 @@ def test_a_whole_shared_storage_is_refused(root: Path, tmp_path: Path, name: str
     (root / "isilon").symlink_to(shared[0])
     (root / "scratch").symlink_to(shared[1])
 
-    with pytest.raises(FolderError, match=r"all of the shared storage.*every folder in it"):
+    with pytest.raises(OptionsError, match=r"all of the shared storage.*every folder in it"):
         resolve_folder(name, root=root, shared=shared)
 
 
@@ -98,7 +98,7 @@ def test_what_is_no_folder_gets_a_sentence(root: Path, name: str, sentence: str)
     (root / "file").touch()
     (root / "loop").symlink_to("loop")
 
-    with pytest.raises(FolderError, match=sentence) as refused:
+    with pytest.raises(OptionsError, match=sentence) as refused:
         resolve_folder(name, root=root)
 
     assert refused.value.message.isprintable()
@@ -128,7 +128,7 @@ def open_root() -> Iterator[Path]:
 
 
 def test_a_folder_that_may_not_be_read_gets_a_sentence(open_root: Path, as_somebody: None) -> None:
-    with pytest.raises(FolderError, match="may not read"):
+    with pytest.raises(OptionsError, match="may not read"):
         resolve_folder("runs", root=open_root)
 
 
@@ -145,7 +145,7 @@ def test_a_request_names_one_folder_or_several(body: object, names: tuple[str, .
 
 
 def test_a_selection_that_is_gone_is_no_question_of_how_many() -> None:
-    with pytest.raises(FolderError, match="Select one in the file browser"):
+    with pytest.raises(OptionsError, match="Select one in the file browser"):
         parse_request({"logdirs": []})
 
 
@@ -167,5 +167,5 @@ def test_a_selection_that_is_gone_is_no_question_of_how_many() -> None:
     ids=repr,
 )
 def test_any_other_request_is_refused_with_what_to_send(body: object) -> None:
-    with pytest.raises(FolderError, match=r"logdir|Give its path|Select fewer"):
+    with pytest.raises(OptionsError, match=r"logdir|Give its path|Select fewer"):
         parse_request(body)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.server.viewers.errors import FolderError
+from dsportal.slurm.errors import OptionsError
 from portal.server.viewers.folder import resolve_folder
 from portal.server.viewers.mlflow.pages import MLFLOW, MlflowPages
 
@@ -37,7 +37,7 @@ def pages(home: Path) -> MlflowPages:
 async def test_a_folder_without_runs_is_refused_before_anything_is_written_there(
     home: Path, pages: MlflowPages
 ) -> None:
-    with pytest.raises(FolderError, match=r"“photos”, which holds no runs. Choose the folder"):
+    with pytest.raises(OptionsError, match=r"“photos”, which holds no runs. Choose the folder"):
         await pages.open(["photos"])
 
     assert not any((home / "photos").iterdir())
@@ -55,18 +55,18 @@ def test_runs_are_shown_and_the_folder_that_kernels_log_to_also_before_the_first
 
 
 async def test_several_folders_are_refused_with_what_to_do(pages: MlflowPages) -> None:
-    with pytest.raises(FolderError, match="2 folders, but a page shows one"):
+    with pytest.raises(OptionsError, match="2 folders, but a page shows one"):
         await pages.open(["logged", "mlruns"])
 
 
 async def test_the_whole_home_is_refused_in_words_of_mlflow(pages: MlflowPages) -> None:
-    with pytest.raises(FolderError, match=r"MLflow was asked for all your files.* with the runs"):
+    with pytest.raises(OptionsError, match=r"MLflow was asked for all your files.* with the runs"):
         await pages.open([""])
 
 
 @pytest.mark.parametrize("name", ["../..", "/etc"])
 async def test_a_folder_outside_is_refused(pages: MlflowPages, name: str) -> None:
-    with pytest.raises(FolderError, match="outside your files"):
+    with pytest.raises(OptionsError, match="outside your files"):
         await pages.open([name])
 
 
@@ -84,7 +84,7 @@ def test_runs_in_a_folder_of_others_are_refused_unless_mlflow_has_its_folders_th
         (home / "logged" / name).mkdir()
     logdir = resolve_folder("logged", root=home, viewer=MLFLOW)
 
-    with pytest.raises(FolderError, match=f"may not write. It makes {missing} there"):
+    with pytest.raises(OptionsError, match=f"may not write. It makes {missing} there"):
         pages.check(logdir)
 
     for name in (".trash", "models"):
