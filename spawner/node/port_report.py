@@ -141,12 +141,19 @@ def report_stop(environment: Mapping[str, str]) -> None:
 def _make_opener(environment: Mapping[str, str]) -> urllib.request.OpenerDirector:
     # The hub is on the cluster's own network, so proxy settings of the environment do not apply.
     handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({})]
-    if environment.get("JUPYTERHUB_SSL_CERTFILE"):
-        context = ssl.create_default_context(cafile=environment.get("JUPYTERHUB_SSL_CLIENT_CA"))
-        # As JupyterHub itself does: only the hub has a certificate of this authority.
-        context.check_hostname = False
-        context.load_cert_chain(
-            environment["JUPYTERHUB_SSL_CERTFILE"], environment.get("JUPYTERHUB_SSL_KEYFILE")
-        )
+    if context := tls_context(environment):
         handlers.append(urllib.request.HTTPSHandler(context=context))
     return urllib.request.build_opener(*handlers)
+
+
+def tls_context(environment: Mapping[str, str]) -> ssl.SSLContext | None:
+    """Return the session's end of its connections to the hub; None where they have no TLS."""
+    if not environment.get("JUPYTERHUB_SSL_CERTFILE"):
+        return None
+    context = ssl.create_default_context(cafile=environment.get("JUPYTERHUB_SSL_CLIENT_CA"))
+    # As JupyterHub itself does: only the hub has a certificate of this authority.
+    context.check_hostname = False
+    context.load_cert_chain(
+        environment["JUPYTERHUB_SSL_CERTFILE"], environment.get("JUPYTERHUB_SSL_KEYFILE")
+    )
+    return context

@@ -1,7 +1,6 @@
 """Client of the hub's session API, with the session's own token."""
 
 import json
-import ssl
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
@@ -9,6 +8,7 @@ from urllib.parse import quote
 from tornado.httpclient import AsyncHTTPClient, HTTPClientError
 
 from dsportal.slurm.errors import PortalError
+from spawner.node.port_report import tls_context
 
 TIMEOUT_S = 20.0
 
@@ -28,7 +28,7 @@ class HubApi:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._url = environment.get("JUPYTERHUB_API_URL", "").rstrip("/")
         self._token = environment.get("JUPYTERHUB_API_TOKEN", "")
-        self._tls = _tls_context(environment)
+        self._tls = tls_context(environment)
 
     async def read_session(self) -> dict[str, Any]:
         """Return "left_s", "extension" and "notices" of the session; see `spawner.hub.session_api`.
@@ -124,15 +124,3 @@ def _refusal(error: HTTPClientError) -> HubError:
         )
     # Tornado's own code for a timeout is 599.
     return HubError(str(message), http_status=error.code if 400 <= error.code < 599 else 503)
-
-
-def _tls_context(environment: Mapping[str, str]) -> ssl.SSLContext | None:
-    if not environment.get("JUPYTERHUB_SSL_CERTFILE"):
-        return None
-    context = ssl.create_default_context(cafile=environment.get("JUPYTERHUB_SSL_CLIENT_CA"))
-    # As JupyterHub itself does: only the hub has a certificate of this authority.
-    context.check_hostname = False
-    context.load_cert_chain(
-        environment["JUPYTERHUB_SSL_CERTFILE"], environment.get("JUPYTERHUB_SSL_KEYFILE")
-    )
-    return context
