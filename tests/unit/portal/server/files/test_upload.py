@@ -51,9 +51,10 @@ def test_the_same_file_continues_where_it_was_and_another_one_begins(upload: Upl
 def test_bytes_that_do_not_follow_are_refused(upload: Upload, offset: int, chunk: bytes) -> None:
     upload.write(0, b"abcd", replaces=False)
 
-    with pytest.raises(PortalError, match=r"4 bytes of digits[.]bin have arrived"):
+    with pytest.raises(PortalError, match=r"4 bytes of digits[.]bin have arrived") as refused:
         upload.write(offset, chunk, replaces=False)
 
+    assert refused.value.http_status == 409, "the browser asks how far it is, and continues"
     assert upload.part.read_bytes() == b"abcd"
 
 
