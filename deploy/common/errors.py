@@ -1,11 +1,8 @@
 """Errors of setting the portal up, and how the user is told."""
 
-import contextlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-
-from deploy.environments.builder.errors import BuildError
 
 
 class DeployError(Exception):
@@ -13,11 +10,11 @@ class DeployError(Exception):
 
     Args:
         message: One or two sentences: what was tried and what was in the way.
-        next_step: One sentence: what to do now.
+        next_step: One sentence: what to do now; empty if the log says more.
         log: The file that says more, or None.
     """
 
-    def __init__(self, message: str, *, next_step: str, log: Path | None = None) -> None:
+    def __init__(self, message: str, next_step: str = "", *, log: Path | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.next_step = next_step
@@ -53,17 +50,9 @@ def report_failure(error: DeployError | OSError, command: str) -> int:
         print(error.message, file=sys.stderr)
         if error.log is not None:
             print(f"Log: {error.log}", file=sys.stderr)
-        print(f"What to do: {error.next_step}", file=sys.stderr)
+        if error.next_step:
+            print(f"What to do: {error.next_step}", file=sys.stderr)
     else:
         print(f"The system said: {error}", file=sys.stderr)
         print(f"What to do: remove the cause, then run {command} again.", file=sys.stderr)
     return 1
-
-
-@contextlib.contextmanager
-def reworded_build_errors(log: Path | None = None) -> Iterator[None]:
-    """Let what the environments' builder refuses be reported like everything else."""
-    try:
-        yield
-    except BuildError as error:
-        raise DeployError(error.what, next_step=error.next_step, log=log) from error

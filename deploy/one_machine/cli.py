@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from deploy.common.errors import DeployError, report_failure, reworded_build_errors
+from deploy.common.errors import DeployError, report_failure
 from deploy.common.files import alone
 from deploy.environments.builder.package_sources import package_sources
 from deploy.one_machine.cluster import (
@@ -177,8 +177,7 @@ def _wait_for_signal() -> None:
 
 def _up(wanted: argparse.Namespace) -> None:
     start = time.monotonic()
-    with reworded_build_errors():
-        package_sources(os.environ)
+    package_sources(os.environ)
     extras = wanted_extras(wanted.added, wanted.left_out)
     build = Build(build_targets(extras))
     cluster = describe_cluster(wanted.simulated_nodes, wanted.simulated_types)

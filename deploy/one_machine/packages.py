@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from deploy.common.command import run, succeeds
-from deploy.common.errors import DeployError, reworded_build_errors
+from deploy.common.errors import DeployError
 from deploy.common.files import ensure_file, ensure_folder, read_plain
 from deploy.environments.builder.debian import ensure_packages as ensure_debian
 from deploy.environments.builder.debian import is_installed
@@ -93,8 +93,12 @@ def install_packages(missing: Sequence[str]) -> None:
     if answers := answers_for(missing):
         run(["debconf-set-selections"], stdin=answers)
     ensure_folder(LOG_DIR)
-    with no_daemon_starts(), reworded_build_errors(LOG), LOG.open("w") as log:
-        ensure_debian(missing, log)
+    with no_daemon_starts(), LOG.open("w") as log:
+        try:
+            ensure_debian(missing, log)
+        except DeployError as error:
+            error.log = LOG
+            raise
     disable_units([unit for unit, package in UNITS.items() if package in missing])
 
 

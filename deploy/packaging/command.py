@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
-from deploy.environments.builder.errors import BuildError
+from deploy.common.errors import DeployError
 from deploy.environments.builder.plan import SOURCE_DIR, Plan
 from deploy.environments.builder.process import run
 from deploy.packaging.packages import (
@@ -48,8 +48,8 @@ def main(argv: Sequence[str]) -> int:
         release = requested_release(wanted, SOURCE_DIR)
         with log_path.open("w") as log:
             make_release(SOURCE_DIR, release, wanted.key, wanted.out.absolute(), log)
-    except (BuildError, OSError) as error:
-        next_step = error.next_step if isinstance(error, BuildError) else ""
+    except (DeployError, OSError) as error:
+        next_step = error.next_step if isinstance(error, DeployError) else ""
         print(f"{COMMAND}: {error} {next_step or f'Look into {log_path}.'}", file=sys.stderr)
         return 1
     print(f"\n{release.tag} is tagged. Nothing was uploaded: RELEASE.md says what comes next.")
@@ -93,13 +93,13 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
 def requested_release(wanted: argparse.Namespace, checkout: Path) -> Release:
     """Return the release that a command line asks for."""
     if not wanted.address.startswith("https://"):
-        raise BuildError(
+        raise DeployError(
             f"{wanted.address} is no address of the form https://forge.example/portal."
         )
     # Before anything is written: it may have to be built first.
     builder_python(Plan())
     if changed := git(checkout, "status", "--porcelain"):
-        raise BuildError(
+        raise DeployError(
             f"The checkout has changes that no commit has: {changed.splitlines()[0].strip()} ...",
             "Commit them or take them back.",
         )
@@ -110,12 +110,12 @@ def requested_release(wanted: argparse.Namespace, checkout: Path) -> Release:
         maintainer=git(checkout, "var", "GIT_COMMITTER_IDENT").rpartition(">")[0] + ">",
     )
     if git(checkout, "tag", "--list", release.tag):
-        raise BuildError(
+        raise DeployError(
             f"{release.tag} is tagged already.",
             "Write the next version into the files that say it, and begin its changelog.",
         )
     if wanted.out.exists() and any(wanted.out.iterdir()):
-        raise BuildError(f"{wanted.out} is not empty.", "Name another folder with --out.")
+        raise DeployError(f"{wanted.out} is not empty.", "Name another folder with --out.")
     return release
 
 
@@ -173,7 +173,7 @@ def git(checkout: Path, *words: str) -> str:
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:
-        raise BuildError(f"git could not be started: {error.strerror}.", "Install git.") from error
+        raise DeployError(f"git could not be started: {error.strerror}.", "Install git.") from error
     if done.returncode != 0:
-        raise BuildError(f"'{' '.join(command)}' failed: {done.stderr.strip()}")
+        raise DeployError(f"'{' '.join(command)}' failed: {done.stderr.strip()}")
     return done.stdout.strip()

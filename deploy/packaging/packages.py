@@ -10,8 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import IO
 
+from deploy.common.errors import DeployError
 from deploy.common.template import fill
-from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.package import LIBRARY_SOURCE, copy_sources
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import clean_environment, run
@@ -43,7 +43,7 @@ def builder_python(plan: Plan) -> Path:
     """Return the Python that has setuptools in the locked version."""
     python = plan.environment(ENVIRONMENT) / "bin/python"
     if not python.exists():
-        raise BuildError(
+        raise DeployError(
             f"There is no {python}, which builds the packages.",
             "Run deploy/environments/build package.",
         )

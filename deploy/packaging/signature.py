@@ -5,7 +5,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from deploy.environments.builder.errors import BuildError
+from deploy.common.errors import DeployError
 
 SUMS = "SHA256SUMS"
 # What ssh-keygen wants to be told a signature is for; "file" is its manual's own word.
@@ -57,11 +57,11 @@ def sign(path: Path, key: Key) -> Path:
         # With this process's own environment, which leads to the keyring and to the agent.
         done = subprocess.run(command, env=os.environ, check=False)
     except OSError as error:
-        raise BuildError(
+        raise DeployError(
             f"{command[0]} could not be started: {error.strerror}.", f"Install {command[0]}."
         ) from error
     if done.returncode != 0 or not signature.exists():
-        raise BuildError(
+        raise DeployError(
             f"{path.name} was not signed: '{' '.join(command)}' ended with {done.returncode}.",
             "Name a key that this account may use.",
         )

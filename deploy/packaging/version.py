@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from deploy.environments.builder.errors import BuildError
+from deploy.common.errors import DeployError
 
 # Each says the version: the portal's, and that of the library which users import.
 VERSION_FILES = ("spawner/__init__.py", "portal/dsportal/dsportal/__init__.py")
@@ -47,7 +47,7 @@ def read_version(checkout: Path) -> str:
     found = {name: _VERSION.findall((checkout / name).read_text()) for name in VERSION_FILES}
     versions = {version for versions in found.values() for version in versions}
     if len(versions) != 1:
-        raise BuildError(
+        raise DeployError(
             f"{' and '.join(VERSION_FILES)} should say one version, and say: "
             f"{', '.join(sorted(versions)) or 'none'}.",
             "Write the version to be released into both.",
@@ -60,7 +60,7 @@ def dated_changelog(text: str, release: Release) -> str:
     """Return the changelog with the day of the release in its heading."""
     heading = f"## [{release.version}] - "
     if f"{heading}unreleased\n" not in text:
-        raise BuildError(
+        raise DeployError(
             f"{CHANGELOG} has no line '{heading}unreleased'.",
             "Write what has changed below such a heading; a version with a day is out already.",
         )

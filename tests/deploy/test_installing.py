@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from deploy.common.errors import DeployError
 from deploy.environments.builder.environment import (
     install_environment,
     installed_packages,
     installed_pins,
 )
-from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.extras import extras_path
 from deploy.environments.builder.package_sources import SETTING
 from deploy.environments.builder.plan import Plan
@@ -118,7 +118,7 @@ def test_a_file_of_another_hash_is_refused(built: Plan, wheels: Path) -> None:
     lock_path(built, "hub").write_text(make_wheel(wheels, "gamma", "1.0"))
     make_wheel(wheels, "gamma", "1.0", needs=("alpha",))
 
-    with pytest.raises(BuildError, match="ended with status"):
+    with pytest.raises(DeployError, match="ended with status"):
         installed(built)
 
 
@@ -152,7 +152,7 @@ def test_a_package_of_the_site_that_does_not_go_with_the_lock_is_refused(
     other.settings_dir.mkdir()
     extras_path(other, "hub").write_text("login==5.0\n")
 
-    with pytest.raises(BuildError) as caught:
+    with pytest.raises(DeployError) as caught:
         installed(other)
 
     assert str(extras_path(other, "hub")) in caught.value.next_step
@@ -193,7 +193,7 @@ def test_a_package_is_not_raised_past_what_others_of_the_lock_need(
     gamma = make_wheel(wheels, "gamma", "2.0", needs=("alpha<1.1",))
     lock_path(raised, "hub").write_text(alpha + gamma)
 
-    with pytest.raises(BuildError) as caught:
+    with pytest.raises(DeployError) as caught:
         installed(raised)
 
     assert str(extras_path(raised, "hub")) in caught.value.next_step

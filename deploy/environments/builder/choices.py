@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
+from deploy.common.errors import DeployError
 from deploy.environments.builder import uv
-from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.plan import PYTHON, Flavour, Plan, read_version
 from deploy.environments.builder.process import read_output
 
@@ -72,9 +72,9 @@ def refuse_python(python: Path) -> None:
     ours = f"Name a Python {', '.join(pythons)} or {newest} with --python PATH."
     # It goes into the first line of programs, which start in any folder.
     if not python.is_absolute():
-        raise BuildError(f"{python} is no absolute path.", ours)
+        raise DeployError(f"{python} is no absolute path.", ours)
     version = read_version(python)
     if not version.startswith("Python 3."):
-        raise BuildError(f"{python} is no Python that can be run.", ours)
+        raise DeployError(f"{python} is no Python that can be run.", ours)
     if ".".join(version.removeprefix("Python ").split(".")[:2]) not in {*pythons, newest}:
-        raise BuildError(f"{python} is {version}, for which no packages are locked.", ours)
+        raise DeployError(f"{python} is {version}, for which no packages are locked.", ours)

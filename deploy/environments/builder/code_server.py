@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from deploy.common.errors import DeployError
 from deploy.environments.builder.code_server_outputs import distrust_outputs
 from deploy.environments.builder.code_server_settings import set_defaults
-from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.files import replace_folder, write_program
 from deploy.environments.builder.node import AS_NOBODY, NOBODY_ID, install_locked
 from deploy.environments.builder.plan import Plan
@@ -68,7 +68,7 @@ def install_code_server(plan: Plan, log: IO[str]) -> None:
     replace_folder(folder, staging)
     version = _version_for_nobody(plan)
     if version is None:
-        raise BuildError(
+        raise DeployError(
             f"{program(plan)} cannot be started by an account without rights.",
             f"Let everybody read and enter {plan.prefix} and the folders above it.",
         )

@@ -11,7 +11,7 @@ Source:
 import re
 from pathlib import Path
 
-from deploy.environments.builder.errors import BuildError
+from deploy.common.errors import DeployError
 
 # As in a window in restricted mode, whatever the window is.
 _CONTEXT = (r"workspace:\{get isTrusted\(\)\{return \w+\}\}", "workspace:{isTrusted:!1}")
@@ -42,7 +42,7 @@ def distrust_outputs(vscode: Path) -> None:
         file = vscode / name
         text, n_found = re.subn(pattern, replacement, file.read_text(encoding="utf-8"))
         if n_found != 1:
-            raise BuildError(
+            raise DeployError(
                 f"{file} decides {n_found} times, not once, whether a notebook is trusted, so its"
                 " scripts cannot be kept from acting as the user who opens it.",
                 "Keep the release of code-server whose lock was there before.",

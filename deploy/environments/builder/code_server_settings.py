@@ -11,7 +11,7 @@ Source:
 import json
 from pathlib import Path
 
-from deploy.environments.builder.errors import BuildError
+from deploy.common.errors import DeployError
 
 DEFAULTS = {
     "extensions.autoCheckUpdates": False,
@@ -36,7 +36,7 @@ def set_defaults(vscode: Path) -> None:
     server = vscode / "out/server-main.js"
     text = server.read_text(encoding="utf-8")
     if text.count(_OPTION) != 1:
-        raise BuildError(
+        raise DeployError(
             f"{server} mentions {_OPTION} {text.count(_OPTION)} times, not once, so settings that "
             "keep VS Code from calling others cannot be put in front of it.",
             "Keep the release of code-server whose lock was there before.",

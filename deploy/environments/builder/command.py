@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from deploy.common.errors import DeployError
 from deploy.common.files import alone
 from deploy.environments.builder import cuda
 from deploy.environments.builder.choices import (
@@ -17,7 +18,6 @@ from deploy.environments.builder.choices import (
     kept_python,
     refuse_python,
 )
-from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.package_sources import package_sources
 from deploy.environments.builder.plan import Flavour, Plan
 from deploy.environments.builder.schedule import Outcome, build_targets
@@ -110,8 +110,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         package_sources(os.environ)
         names, plan = parse_arguments(sys.argv[1:] if argv is None else argv)
         refuse_python(plan.python)
-    except BuildError as error:
-        print(f"{error.what} {error.next_step}", file=sys.stderr)
+    except DeployError as error:
+        print(f"{error.message} {error.next_step}", file=sys.stderr)
         return 2
     # Every account has to read and run what root builds here.
     os.umask(0o022)

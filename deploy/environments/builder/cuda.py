@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from deploy.common.errors import DeployError
 from deploy.environments.builder import uv
 from deploy.environments.builder.environment import REGISTRY_HINT
-from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import read_output
 
@@ -47,7 +47,7 @@ def cuda_release(home: Path) -> tuple[int, int]:
     """Return major and minor release of a toolkit, such as (12, 9)."""
     told = read_output([home / "bin/nvcc", "--version"]) or ""
     if (found := _RELEASE.search(told)) is None:
-        raise BuildError(
+        raise DeployError(
             f"{home} is no CUDA toolkit: it has no bin/nvcc that says its release.",
             "Name the folder of one, such as --cuda /usr/local/cuda.",
         )
@@ -70,7 +70,7 @@ def choose_toolkit(plan: Plan, major: int | None = None) -> Toolkit:
     `major` is the release of CUDA that is required; None for any.
 
     Raises:
-        BuildError: If neither may be, or the one that was named is not there.
+        DeployError: If neither may be, or the one that was named is not there.
     """
     found = []
     if plan.cuda_home is not None:
@@ -79,7 +79,7 @@ def choose_toolkit(plan: Plan, major: int | None = None) -> Toolkit:
     for toolkit in found:
         if major in {None, toolkit.major}:
             return toolkit
-    raise BuildError(
+    raise DeployError(
         f"CUDA {major} is needed, and there is {' and '.join(f'CUDA {t.major}' for t in found)}.",
         f"Name a toolkit of CUDA {major}: --cuda DIR.",
     )
@@ -121,7 +121,7 @@ def nccl_variables(home: Path, env_dir: Path, folder: Path) -> dict[str, str]:
     """
     nccl_dirs = sorted(env_dir.glob("lib/python3*/site-packages/nvidia/nccl"))
     if not nccl_dirs:
-        raise BuildError(f"{env_dir} has no NCCL.", "Build it with --flavour gpu.")
+        raise DeployError(f"{env_dir} has no NCCL.", "Build it with --flavour gpu.")
     (folder / "libnccl.so").symlink_to(nccl_dirs[0] / "lib/libnccl.so.2")
     return {
         "CUDA_HOME": str(home),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-from deploy.environments.builder.errors import BuildError
+from deploy.common.errors import DeployError
 from deploy.environments.builder.process import SYSTEM_PATH, read_output, run
 
 # Seconds to wait for another apt-get, such as that of nightly upgrades, before it fails.
@@ -41,7 +41,7 @@ def refuse_lacks(names: Sequence[str]) -> None:
     lacking = [name for name in names if not _has_program(name)]
     if lacking:
         rpms = " ".join(RPM_NAMES.get(name, name.replace("-dev", "-devel")) for name in lacking)
-        raise BuildError(
+        raise DeployError(
             f"This system has no apt-get, and lacks what Debian has in {', '.join(lacking)}.",
             f"Install it, for instance by 'dnf install {rpms}', then run this again.",
         )
@@ -74,7 +74,7 @@ def _run_apt(
     argv = (*APT_GET, verb, *options, *names)
     try:
         run(argv, log=log, cwd=cwd)
-    except BuildError:
+    except DeployError:
         # An image often ships without package lists, and old lists name files that are gone.
         run((*APT_GET, "update"), log=log, next_step="Check /etc/apt/sources.list.")
         by_hand = f"Try 'apt-get {verb} {' '.join(names)}' by hand."

@@ -5,9 +5,9 @@ import shutil
 from pathlib import Path
 from typing import IO
 
+from deploy.common.errors import DeployError
 from deploy.environments.builder import extras, uv
 from deploy.environments.builder.debian import ensure_packages
-from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.package_sources import ORDINARY_INDEX, SETTING
 from deploy.environments.builder.plan import Plan, read_version
 from deploy.environments.builder.process import read_output, run
@@ -42,7 +42,7 @@ def install_environment(plan: Plan, name: str, log: IO[str], requirements: str =
     """
     requirements = requirements or uv.locked(plan, name)
     if not requirements:
-        raise BuildError(
+        raise DeployError(
             f"{plan.project(name)}/uv.lock has nothing for {name} on Python {plan.python_release}.",
             "The pyproject.toml there names the Pythons and groups that it is for.",
         )
@@ -116,7 +116,7 @@ def installed_pins(plan: Plan, name: str) -> dict[str, str]:
     try:
         return uv.read_pins(path.read_text())
     except FileNotFoundError as error:
-        raise BuildError(f"{path} is missing.", f"Build the environment {name}.") from error
+        raise DeployError(f"{path} is missing.", f"Build the environment {name}.") from error
 
 
 def environment_target(name: str, summary: str) -> Target:

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 from typing import IO
 
-from deploy.environments.builder.errors import BuildError
+from deploy.common.errors import DeployError
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.target import source_files
 
@@ -66,7 +66,7 @@ def install_launcher(plan: Plan, log: IO[str]) -> None:
         source = programs_dir(plan) / name
         text = source.read_text()
         if text.partition("\n")[0] != LAUNCHER_FIRST_LINE:
-            raise BuildError(
+            raise DeployError(
                 f"{source} does not start with '{LAUNCHER_FIRST_LINE}'.",
                 "Without -IS settings of the user and packages of the site would take part in it:"
                 " put that line first.",

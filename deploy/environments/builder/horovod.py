@@ -9,10 +9,10 @@ import tempfile
 from pathlib import Path
 from typing import IO
 
+from deploy.common.errors import DeployError
 from deploy.environments.builder import cuda, horovod_source, schedule
 from deploy.environments.builder.debian import ensure_packages
 from deploy.environments.builder.environment import installed_pins
-from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.horovod_build import (
     CHECK,
     Build,
@@ -46,10 +46,10 @@ def install_horovod(plan: Plan, log: IO[str], framework: Framework = Framework.T
         major = cuda.framework_major(pins) if framework is Framework.PYTORCH else None
         toolkit = cuda.choose_toolkit(plan, major)
         return _install(Build(plan=plan, framework=framework, toolkit=toolkit), log)
-    except BuildError as error:
-        print(error.what, file=log)
+    except DeployError as error:
+        print(error.message, file=log)
         consequence = HOST_MEMORY if framework is Framework.TENSORFLOW else NO_PYTORCH
-        schedule.say("horovod", f"{consequence}: {error.what} {CURE}")
+        schedule.say("horovod", f"{consequence}: {error.message} {CURE}")
     return _install(Build(plan=plan), log) if framework is Framework.TENSORFLOW else None
 
 

@@ -5,9 +5,9 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from deploy.common.errors import DeployError
 from deploy.environments.builder import cuda, horovod_source, uv
 from deploy.environments.builder.environment import installed_pins
-from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.plan import Flavour, Plan
 from deploy.environments.builder.process import SYSTEM_PATH
 from deploy.environments.builder.target import PROGRAMS_DIR
@@ -48,7 +48,7 @@ def tensorflow_version(plan: Plan) -> str:
     version = pins.get("tensorflow") or pins.get("tensorflow-cpu")
     if version is None:
         env_dir = plan.environment("tensorflow")
-        raise BuildError(f"{env_dir} has neither tensorflow nor tensorflow-cpu.", "Add one.")
+        raise DeployError(f"{env_dir} has neither tensorflow nor tensorflow-cpu.", "Add one.")
     return version
 
 

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from deploy.common.errors import DeployError
 from deploy.environments.builder import uv
 from deploy.environments.builder.environment import REGISTRY_HINT
-from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import run
 
@@ -157,7 +157,7 @@ def replace_once(path: Path, old: str, new: str) -> None:
     """
     text = path.read_text()
     if text.count(old) != 1:
-        raise BuildError(
+        raise DeployError(
             f"{path.name} has {text.count(old)} places that read '{old.strip()}', not one.",
             "This version of Horovod needs another patch: see builder/horovod_source.py.",
         )

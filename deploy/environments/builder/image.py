@@ -12,9 +12,9 @@ import tempfile
 from pathlib import Path
 from typing import IO, Any
 
+from deploy.common.errors import DeployError
 from deploy.environments.builder.debian import ensure_packages
 from deploy.environments.builder.environment import REGISTRY_HINT
-from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.files import replace_folder
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import run
@@ -39,7 +39,7 @@ def debian_release() -> str:
     """Return Debian's name of this machine's release, such as "trixie"."""
     system = platform.freedesktop_os_release()
     if system["ID"] != "debian" or "VERSION_CODENAME" not in system:
-        raise BuildError(
+        raise DeployError(
             f"The image for the kernel tests is made of this machine's Debian, and this is"
             f" {system['PRETTY_NAME']}.",
             "Run these tests on Debian 12 or 13.",

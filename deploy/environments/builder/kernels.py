@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from deploy.common.errors import DeployError
 from deploy.environments.builder.debian import ensure_packages
 from deploy.environments.builder.environment import installed_pins
-from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import SYSTEM_PATH, clean_environment, run
 from deploy.environments.builder.uv import read_toml
@@ -154,7 +154,7 @@ def _version(plan: Plan, kernel: Kernel) -> str:
     pins = installed_pins(plan, kernel.environment)
     found = [pins[package] for package in kernel.packages if package in pins]
     if not found:
-        raise BuildError(
+        raise DeployError(
             f"{plan.environment(kernel.environment)} has no {' or '.join(kernel.packages)}.",
             f"Build the environment {kernel.environment}.",
         )

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
+from deploy.common.errors import DeployError
 from deploy.environments.builder.environment import install_environment
-from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.files import replace_folder, write_program
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import SYSTEM_PATH, clean_environment, read_output, run
@@ -100,7 +100,7 @@ def install_proxy(plan: Plan, log: IO[str]) -> None:
     replace_folder(plan.proxy_dir, staging)
     version = read_output([*AS_NOBODY, proxy_program(plan), "--version"])
     if version is None:
-        raise BuildError(
+        raise DeployError(
             f"{proxy_program(plan)} cannot be started by an account without rights.",
             f"Let everybody read and enter {plan.prefix} and the folders above it.",
         )

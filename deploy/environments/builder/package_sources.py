@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from deploy.environments.builder.errors import BuildError
+from deploy.common.errors import DeployError
 
 SETTING = "DSPORTAL_PACKAGES"
 ORDINARY_INDEX = "https://pypi.org/simple"
@@ -74,7 +74,7 @@ def package_sources(environ: Mapping[str, str]) -> PackageSources:
         return PackageSources()
     for word in words:
         if "://" not in word and not Path(word).is_dir():
-            raise BuildError(
+            raise DeployError(
                 f"{SETTING} names {word}, which is neither the address of a package index nor a"
                 " folder of this machine.",
                 f"Set it to such as '{ORDINARY_INDEX} /srv/wheels'.",

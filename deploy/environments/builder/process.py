@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-from deploy.environments.builder.errors import BuildError
+from deploy.common.errors import DeployError
 from deploy.environments.builder.package_sources import SETTING, package_sources
 
 # The caller's own may begin with a conda environment.
@@ -79,12 +79,12 @@ def run(
             env=dict(clean_environment() if env is None else env),
         )
     except OSError as error:
-        raise BuildError(
+        raise DeployError(
             f"{words[0]} could not be started: {error.strerror}.", next_step
         ) from error
     if ended.returncode != 0:
         command = " ".join(words[:3])
-        raise BuildError(f"'{command} ...' ended with status {ended.returncode}.", next_step)
+        raise DeployError(f"'{command} ...' ended with status {ended.returncode}.", next_step)
 
 
 def read_output(argv: Sequence[str | Path], *, env: Mapping[str, str] | None = None) -> str | None:

@@ -17,9 +17,9 @@ import os
 from pathlib import Path
 from typing import IO
 
+from deploy.common.errors import DeployError
 from deploy.environments.builder import uv
 from deploy.environments.builder.environment import install_environment, installed_packages, sources
-from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.package_sources import package_sources
 from deploy.environments.builder.plan import Flavour, Plan
 from deploy.environments.builder.process import run
@@ -94,7 +94,7 @@ def declare_operators(env_dir: Path, log: IO[str]) -> None:
     """Make torchvision importable in an environment whose PyTorch has no CUDA."""
     found = list(env_dir.glob("lib/python3*/site-packages/torchvision/extension.py"))
     if len(found) != 1:
-        raise BuildError(
+        raise DeployError(
             f"torchvision in {env_dir} has no extension.py.",
             f"See in {Path(__file__).name} whether this release can do without.",
         )

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
-from deploy.environments.builder.errors import BuildError
+from deploy.common.errors import DeployError
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.target import Target, is_current, make
 
@@ -88,8 +88,8 @@ def _make_with_log(target: Target, plan: Plan, elapsed_s: Callable[[], float]) -
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("w", encoding="utf-8") as log:
             make(target, plan, log)
-    except BuildError as error:
-        tell_failure(target, plan, error.what, error.next_step, elapsed_s())
+    except DeployError as error:
+        tell_failure(target, plan, error.message, error.next_step, elapsed_s())
         return Outcome.FAILED
     # Such as a full disk: told like any failed step, and other targets continue.
     except OSError as error:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from deploy.environments.builder.errors import BuildError
+from deploy.common.errors import DeployError
 from deploy.environments.builder.plan import Plan
 
 CODE_DIR = Path(__file__).resolve().parent
@@ -93,7 +93,7 @@ def make(target: Target, plan: Plan, log: IO[str]) -> None:
     """Build a target and record what it was built from.
 
     Raises:
-        BuildError: If a step of the build fails, or a result is not there afterwards; the target
+        DeployError: If a step of the build fails, or a result is not there afterwards; the target
             then counts as not built.
     """
     stamp = plan.stamps_dir / target.name
@@ -103,7 +103,7 @@ def make(target: Target, plan: Plan, log: IO[str]) -> None:
     built_from = fingerprint(target, plan)
     target.build(plan, log)
     if lacking := [str(path) for path in target.results(plan) if not path.exists()]:
-        raise BuildError(
+        raise DeployError(
             f"Every step succeeded, and there is no {', '.join(lacking)}.",
             "See whether the packages that this target takes have it in this release.",
         )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from deploy.common.accounts import render_sudoers
 from deploy.common.command import run
-from deploy.common.errors import DeployError, report_failure, reworded_build_errors
+from deploy.common.errors import DeployError, report_failure
 from deploy.common.files import read_plain
 from deploy.environments.builder import cuda
 from deploy.environments.builder.package_sources import package_sources
@@ -56,8 +56,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         site = requested_site(wanted)
         refuse_lacks(site.python, root_needed=not wanted.check)
-        with reworded_build_errors():
-            package_sources(os.environ)
+        package_sources(os.environ)
         pieces = list_pieces(site)
         return _show(pieces) if wanted.check else _install(site, pieces)
     except (DeployError, OSError) as error:
@@ -158,8 +157,7 @@ def requested_site(wanted: argparse.Namespace) -> Site:
 
 
 def _cuda_home(named: Path | None) -> Path | None:
-    with reworded_build_errors():
-        return None if named is None else cuda.check_home(named.absolute())
+    return None if named is None else cuda.check_home(named.absolute())
 
 
 def choose_slurm_conf(named: Path | None, noted: Path) -> Path | None:

@@ -5,7 +5,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from deploy.common.errors import DeployError, reworded_build_errors
+from deploy.common.errors import DeployError
 from deploy.environments.builder.choices import kept_python, refuse_python
 from deploy.environments.builder.environment import has_venv
 
@@ -20,8 +20,7 @@ VERSION_IN_USE = Path("/opt/data-scientist-portal/current")
 def python_for(named: Path | None, version_in_use: Path = VERSION_IN_USE) -> Path:
     """Return the interpreter of the environments."""
     python = named or kept_python(version_in_use)
-    with reworded_build_errors():
-        refuse_python(python)
+    refuse_python(python)
     return python
 
 

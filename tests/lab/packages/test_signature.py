@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.environments.builder.errors import BuildError
+from deploy.common.errors import DeployError
 from deploy.packaging.signature import NAMESPACE, gpg_key, sign, ssh_key, write_sums
 
 MAIL = "ada@example.com"
@@ -78,5 +78,5 @@ def test_a_signature_of_gpg_fits_only_what_was_signed(
 
 
 def test_a_key_that_is_not_there_is_named(sums: Path, tmp_path: Path) -> None:
-    with pytest.raises(BuildError, match=r"SHA256SUMS was not signed: 'ssh-keygen .*no-key"):
+    with pytest.raises(DeployError, match=r"SHA256SUMS was not signed: 'ssh-keygen .*no-key"):
         sign(sums, ssh_key(str(tmp_path / "no-key")))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.common.errors import DeployError, reworded_build_errors
+from deploy.common.errors import DeployError
 from deploy.environments.builder.choices import keep_python
 from deploy.environments.builder.package_sources import SETTING, package_sources
 from deploy.environments.builder.plan import PYTHON, Flavour
@@ -387,7 +387,7 @@ def test_a_wrong_source_of_packages_is_named_before_anything_is_done(
 ) -> None:
     monkeypatch.setenv(SETTING, "/no/wheels")
 
-    with pytest.raises(DeployError, match="/no/wheels") as caught, reworded_build_errors():
+    with pytest.raises(DeployError, match="/no/wheels") as caught:
         package_sources(os.environ)
 
     assert SETTING in caught.value.message

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.environments.builder.errors import BuildError
+from deploy.common.errors import DeployError
 from deploy.packaging.version import (
     Release,
     cited,
@@ -51,7 +51,7 @@ def test_the_checkout_says_one_version() -> None:
 def test_a_library_of_another_version_is_refused(tmp_path: Path) -> None:
     write_versions(tmp_path, "1.2.0", "1.1.0")
 
-    with pytest.raises(BuildError, match=r"should say one version, and say: 1\.1\.0, 1\.2\.0"):
+    with pytest.raises(DeployError, match=r"should say one version, and say: 1\.1\.0, 1\.2\.0"):
         read_version(tmp_path)
 
 
@@ -62,7 +62,7 @@ def test_the_changelog_gets_the_day() -> None:
 def test_a_version_that_is_out_is_not_released_again() -> None:
     dated = dated_changelog(CHANGELOG, RELEASE)
 
-    with pytest.raises(BuildError, match=r"no line '## \[1\.2\.0\] - unreleased'"):
+    with pytest.raises(DeployError, match=r"no line '## \[1\.2\.0\] - unreleased'"):
         dated_changelog(dated, RELEASE)
 
 

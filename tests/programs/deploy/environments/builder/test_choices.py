@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from deploy.common.errors import DeployError
 from deploy.environments.builder.choices import keep_python, kept_python, refuse_python
 from deploy.environments.builder.command import main, parse_arguments
 from deploy.environments.builder.environment import install_environment
-from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.files import install_launcher, launcher_path
 from deploy.environments.builder.plan import PYTHON, Plan
 from deploy.environments.builder.targets import BY_NAME
@@ -40,7 +40,7 @@ def test_a_choice_is_kept_until_another_one(tmp_path: Path) -> None:
 
 
 def test_a_python_without_locks_is_refused_with_those_that_have_them(old_python: Path) -> None:
-    with pytest.raises(BuildError) as caught:
+    with pytest.raises(DeployError) as caught:
         refuse_python(old_python)
 
     assert f"{old_python} is Python 3.10.12, for which no packages are locked." in str(caught.value)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.environments.builder.errors import BuildError
+from deploy.common.errors import DeployError
 from deploy.environments.builder.node import LOCKED, NPM_HINT, install_locked
 from deploy.environments.builder.plan import Plan
 
@@ -48,7 +48,7 @@ def test_npm_installs_the_lock_file_and_runs_no_script(
 def test_a_failure_of_npm_says_what_to_try(plan: Plan, recipe: Path, tmp_path: Path) -> None:
     (plan.node_dir / "bin/npm").write_text("#!/bin/sh\nexit 1\n")
 
-    with (tmp_path / "log").open("w") as log, pytest.raises(BuildError) as error:
+    with (tmp_path / "log").open("w") as log, pytest.raises(DeployError) as error:
         install_locked(plan, recipe, plan.prefix / "axe.new", log)
 
     assert error.value.next_step == NPM_HINT

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from deploy.common.errors import DeployError
 from deploy.environments.builder.code_server_outputs import distrust_outputs
-from deploy.environments.builder.errors import BuildError
 
 CONTEXT = "x={workspace:{get isTrusted(){return a}},settings:{}};"
 RENDERER = (
@@ -57,5 +57,5 @@ def test_a_release_that_shows_notebooks_in_another_way_is_refused(
     path = path_of(vscode, name)
     path.write_text(path.read_text() * n_times)
 
-    with pytest.raises(BuildError, match=f"decides {n_times} times, not once"):
+    with pytest.raises(DeployError, match=f"decides {n_times} times, not once"):
         distrust_outputs(vscode)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from deploy.common.errors import DeployError
 from deploy.environments.builder.code_server_settings import set_defaults
-from deploy.environments.builder.errors import BuildError
 
 OPTIONS = "let re={remoteAuthority:m,enabledExtensionProposedApi:this.args,productConfiguration:F};"
 
@@ -40,5 +40,5 @@ def test_a_window_gets_the_defaults_beside_its_other_options(vscode: Path) -> No
 def test_a_release_that_gives_options_in_another_way_is_refused(vscode: Path, text: str) -> None:
     (vscode / "out/server-main.js").write_text(text)
 
-    with pytest.raises(BuildError, match="cannot be put in front of it"):
+    with pytest.raises(DeployError, match="cannot be put in front of it"):
         set_defaults(vscode)

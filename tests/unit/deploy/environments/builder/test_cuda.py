@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from deploy.common.errors import DeployError
 from deploy.environments.builder.choices import keep_choices, kept_cuda
 from deploy.environments.builder.command import main, parse_arguments
 from deploy.environments.builder.cuda import (
@@ -15,7 +16,6 @@ from deploy.environments.builder.cuda import (
     framework_major,
     nccl_variables,
 )
-from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.plan import Flavour, Plan
 from deploy.environments.builder.uv import locked, read_pins
 from tests.suites import PREFIX
@@ -69,7 +69,7 @@ def test_the_named_toolkit_is_taken_where_it_fits_the_framework(cuda_12: Path) -
     assert choose_toolkit(plan) == Toolkit(major=13)
     assert choose_toolkit(of_site) == Toolkit(major=12, home=cuda_12)
     assert choose_toolkit(of_site, 13) == Toolkit(major=13)
-    with pytest.raises(BuildError, match="CUDA 11 is needed, and there is CUDA 12 and CUDA 13"):
+    with pytest.raises(DeployError, match="CUDA 11 is needed, and there is CUDA 12 and CUDA 13"):
         choose_toolkit(of_site, 11)
 
 
@@ -99,7 +99,7 @@ def test_horovod_is_built_on_the_nccl_of_its_framework(tmp_path: Path) -> None:
 
 
 def test_an_environment_without_nccl_names_the_flavour_that_has_it(tmp_path: Path) -> None:
-    with pytest.raises(BuildError, match="has no NCCL") as refusal:
+    with pytest.raises(DeployError, match="has no NCCL") as refusal:
         nccl_variables(Path("/cuda"), tmp_path, tmp_path)
 
     assert refusal.value.next_step == "Build it with --flavour gpu."

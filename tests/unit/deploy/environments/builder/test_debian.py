@@ -9,9 +9,8 @@ import pytest
 
 from deploy import oldest_python
 from deploy.common import command
-from deploy.common.errors import DeployError as MachineError
+from deploy.common.errors import DeployError
 from deploy.environments.builder import debian, horovod
-from deploy.environments.builder.errors import BuildError
 from deploy.oldest_python import refuse_older
 from deploy.one_machine import packages
 
@@ -33,7 +32,7 @@ def put(folder: Path, *names: str) -> None:
 def test_what_is_missing_is_named_as_the_system_names_it(programs: Path) -> None:
     put(programs, "make")
 
-    with pytest.raises(BuildError) as caught:
+    with pytest.raises(DeployError) as caught:
         debian.ensure_packages(["g++", "make", "python3.12-dev"], io.StringIO())
 
     assert "no apt-get, and lacks what Debian has in g++, python3.12-dev." in str(caught.value)
@@ -47,7 +46,7 @@ def test_nothing_is_asked_for_where_the_programs_are_there(programs: Path) -> No
 
 
 def test_one_machine_says_which_systems_it_is_for(programs: Path) -> None:
-    with pytest.raises(MachineError) as caught:
+    with pytest.raises(DeployError) as caught:
         packages.ensure_packages()
 
     assert "deploy/up is for Debian 12 and 13" in caught.value.message

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from deploy.common.errors import DeployError
 from deploy.environments.builder import process
 from deploy.environments.builder.environment import PINS_FILE, install_environment
-from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.horovod_build import tensorflow_version
 from deploy.environments.builder.horovod_source import replace_once
 from deploy.environments.builder.package_sources import ORDINARY_INDEX, SETTING, package_sources
@@ -71,7 +71,7 @@ def test_what_the_lock_does_not_have_is_refused_before_anything_is_installed(
 ) -> None:
     plan = Plan(prefix=tmp_path / "prefix")
 
-    with pytest.raises(BuildError, match=r"uv\.lock has nothing for hub"):
+    with pytest.raises(DeployError, match=r"uv\.lock has nothing for hub"):
         install_environment(plan, "hub", io.StringIO())
 
     assert not plan.prefix.exists()
@@ -155,12 +155,12 @@ def test_the_tensorflow_version_is_found_for_either_package(tmp_path: Path, pack
 
 def test_a_tensorflow_environment_without_tensorflow_is_refused(tmp_path: Path) -> None:
     plan = Plan(prefix=tmp_path)
-    with pytest.raises(BuildError, match="missing"):
+    with pytest.raises(DeployError, match="missing"):
         tensorflow_version(plan)
 
     plan.environment("tensorflow").mkdir(parents=True)
     write(plan.environment("tensorflow") / PINS_FILE, "numpy==2.4.6\n")
-    with pytest.raises(BuildError, match="neither tensorflow nor tensorflow-cpu"):
+    with pytest.raises(DeployError, match="neither tensorflow nor tensorflow-cpu"):
         tensorflow_version(plan)
 
 
@@ -168,7 +168,7 @@ def test_a_tensorflow_environment_without_tensorflow_is_refused(tmp_path: Path) 
 def test_a_source_that_is_not_as_known_is_not_patched(tmp_path: Path, text: str) -> None:
     source = write(tmp_path / "context.cc", text)
 
-    with pytest.raises(BuildError, match=r"context\.cc"):
+    with pytest.raises(DeployError, match=r"context\.cc"):
         replace_once(source, "old", "new")
 
     assert source.read_text() == text
@@ -245,7 +245,7 @@ def test_with_folders_alone_nothing_is_asked_of_an_index(tmp_path: Path) -> None
 
 
 def test_a_folder_that_is_not_there_is_named_with_the_form_of_the_setting() -> None:
-    with pytest.raises(BuildError, match="/no/wheels") as caught:
+    with pytest.raises(DeployError, match="/no/wheels") as caught:
         package_sources({SETTING: "https://pypi.org/simple /no/wheels"})
 
     assert ORDINARY_INDEX in caught.value.next_step

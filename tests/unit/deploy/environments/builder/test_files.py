@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.environments.builder.errors import BuildError
+from deploy.common.errors import DeployError
 from deploy.environments.builder.files import (
     install_launcher,
     install_templates,
@@ -43,7 +43,7 @@ def test_the_launcher_is_installed_so_that_only_root_can_change_it(plan: Plan) -
 def test_a_launcher_that_would_read_the_users_python_settings_is_refused(plan: Plan) -> None:
     put(plan, "spawner/programs/launcher.py", "#!/usr/bin/env python3\nprint(1)\n")
 
-    with pytest.raises(BuildError, match="python3 -IS"):
+    with pytest.raises(DeployError, match="python3 -IS"):
         install_launcher(plan, io.StringIO())
 
     assert not launcher_path(plan).exists()

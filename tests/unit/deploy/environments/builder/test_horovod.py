@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from deploy.common.errors import DeployError
 from deploy.environments.builder import horovod, horovod_source, uv
 from deploy.environments.builder.command import parse_arguments
 from deploy.environments.builder.cuda import Toolkit
 from deploy.environments.builder.environment import PINS_FILE
-from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.horovod import find_wheel, install_horovod
 from deploy.environments.builder.horovod_build import (
     Build,
@@ -135,7 +135,7 @@ def test_without_nccl_tensorflow_averages_through_host_memory_and_the_installer_
     def install(build: Build, log: StringIO) -> None:
         tried.append(local_version(build))
         if build.toolkit is not None:
-            raise BuildError("'pip wheel ...' ended with status 1.")
+            raise DeployError("'pip wheel ...' ended with status 1.")
 
     monkeypatch.setattr(horovod, "_install", install)
     install_horovod(gpu_plan, StringIO())
@@ -163,11 +163,11 @@ def test_a_failed_build_for_the_cpu_is_a_failure(
     plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(build: Build, log: StringIO) -> None:
-        raise BuildError("'pip wheel ...' ended with status 1.")
+        raise DeployError("'pip wheel ...' ended with status 1.")
 
     monkeypatch.setattr(horovod, "_install", fail)
 
-    with pytest.raises(BuildError):
+    with pytest.raises(DeployError):
         install_horovod(plan, StringIO())
 
 

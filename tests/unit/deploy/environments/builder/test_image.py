@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from deploy.common.errors import DeployError
 from deploy.environments.builder import image
-from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.plan import Plan
 
 RELEASES = [("bookworm", "3.11"), ("trixie", "3.13")]
@@ -51,7 +51,7 @@ def test_the_image_is_of_this_debian_with_wheels_for_its_python(
 def test_another_system_is_named_with_the_next_step(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform, "freedesktop_os_release", lambda: UBUNTU)
 
-    with pytest.raises(BuildError, match="Ubuntu 24") as caught:
+    with pytest.raises(DeployError, match="Ubuntu 24") as caught:
         image.debian_release()
 
     assert "Debian 12 or 13" in caught.value.next_step

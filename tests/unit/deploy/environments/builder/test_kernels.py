@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from deploy.common.errors import DeployError
 from deploy.environments.builder.environment import PINS_FILE
-from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.kernels import OF_OWN_LOCK, install_kernels, spec_dir
 from deploy.environments.builder.plan import Plan
 from portal.environments.command import START
@@ -54,5 +54,5 @@ def test_a_framework_starts_as_the_environments_of_users_do(plan: Plan, name: st
 def test_an_environment_without_its_framework_is_named(plan: Plan) -> None:
     (plan.environment("pytorch") / PINS_FILE).write_text("numpy==2.4.6\n")
 
-    with pytest.raises(BuildError, match=r"pytorch has no torch\."):
+    with pytest.raises(DeployError, match=r"pytorch has no torch\."):
         install_kernels(plan, io.StringIO(), "pytorch")

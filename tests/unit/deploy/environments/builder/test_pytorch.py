@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from deploy.common.errors import DeployError
 from deploy.environments.builder import pytorch, uv
-from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.package_sources import SETTING
 from deploy.environments.builder.plan import Plan
 
@@ -51,7 +51,7 @@ def test_the_file_in_the_cache_of_uv_stays_as_it_was(tmp_path: Path, extension: 
 
 
 def test_a_torchvision_without_the_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BuildError, match=r"extension\.py"):
+    with pytest.raises(DeployError, match=r"extension\.py"):
         pytorch.declare_operators(tmp_path, io.StringIO())
 
 

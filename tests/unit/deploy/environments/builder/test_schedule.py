@@ -6,9 +6,9 @@ from typing import IO
 
 import pytest
 
+from deploy.common.errors import DeployError
 from deploy.environments.builder import schedule
 from deploy.environments.builder.command import main, parse_arguments
-from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.schedule import Ended, Outcome, build_targets
 from deploy.environments.builder.target import Target
@@ -45,7 +45,7 @@ def target(
 
 def failing(plan: Plan, log: IO[str]) -> None:
     print("ERROR: no space", file=log)
-    raise BuildError("'pip install ...' ended with status 1.", "Free some space.")
+    raise DeployError("'pip install ...' ended with status 1.", "Free some space.")
 
 
 def outcomes(ended: list[Ended]) -> dict[str, Outcome]:
@@ -137,7 +137,7 @@ def test_of_a_failed_npm_the_cause_is_shown_and_not_where_its_own_log_is(
     def fail(plan: Plan, log: IO[str]) -> None:
         print("npm error code SELF_SIGNED_CERT_IN_CHAIN", file=log)
         print("npm error A complete log of this run can be found in: /root/.npm", file=log)
-        raise BuildError("'npm ci ...' ended with status 1.", "")
+        raise DeployError("'npm ci ...' ended with status 1.", "")
 
     build_targets([target("a", build=fail)], plan)
 
