@@ -5,7 +5,8 @@
       StepError          Slurm did not start the ranks, or lost them
       RankError          the function failed on a rank
       UnaveragedError    training would continue without averaging gradients
-      TensorBoardError         the notebook server starts no TensorBoard
+      TensorBoardError   the notebook server starts no TensorBoard
+      DataError          a folder of images or shards is missing, or is something else
 
 Notebooks show these errors without frames of this package: only the sentences, and the rank's own
 traceback for a RankError. Of an interrupt they show the name.
@@ -93,3 +94,7 @@ class RankError(LaunchError):
 
     def __str__(self) -> str:
         return f"{self.message}\n\n{self.traceback_text}".rstrip()
+
+
+class DataError(LaunchError):
+    """A folder of images or shards is missing, holds something else, or cannot be written."""

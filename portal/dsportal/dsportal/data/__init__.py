@@ -9,11 +9,11 @@
 Needs TensorFlow, and nothing else: it is installed into the environments of the frameworks.
 """
 
-from dsportal.data.errors import DataError
 from dsportal.data.images import find_images
 from dsportal.data.pipelines import read_jpegs, read_shards
 from dsportal.data.report import StorageReport, storage_report
 from dsportal.data.shards import open_shards, verify_shards, write_shards
+from dsportal.errors import DataError
 
 __all__ = [
     "DataError",

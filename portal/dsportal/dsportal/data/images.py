@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from dsportal.data.errors import DataError
+from dsportal.errors import DataError
 
 SUFFIXES = (".jpg", ".jpeg")
 # The marker that begins an image, and the first byte of the next one.

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from dsportal.data.errors import DataError
+from dsportal.errors import DataError
 from dsportal.whole_file import write_whole
 
 NAME = "shards.json"

@@ -18,12 +18,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from dsportal.data.errors import DataError
 from dsportal.data.images import find_images
 from dsportal.data.measure import Order, Rate, measure_all
 from dsportal.data.pipelines import N_READERS, n_cores
 from dsportal.data.shards import open_shards
 from dsportal.data.simulate_latency import slow_environment
+from dsportal.errors import DataError
 
 WAYS = {
     "jpeg simple": "JPEG files, one after the other",

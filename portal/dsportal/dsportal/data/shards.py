@@ -22,9 +22,9 @@ from pathlib import Path
 import tensorflow as tf
 
 from dsportal.data.bar import Bar
-from dsportal.data.errors import DataError
 from dsportal.data.images import JPEG_START, ImageFolder, RawImage, find_images
 from dsportal.data.manifest import Shard, ShardFolder, checksum, read_manifest, write_manifest
+from dsportal.errors import DataError
 
 # TensorFlow's guide: shards of 10 MB or more, and 10 times as many shards as readers.
 SHARD_BYTES = 128 << 20

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from dsportal.data.errors import DataError
+from dsportal.errors import DataError
 
 SOURCE = Path(__file__).with_name("slow_open.c")
 _COMPILERS = ("cc", "gcc", "clang")
