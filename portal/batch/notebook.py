@@ -35,6 +35,7 @@ from portal.server.base.private_dir import make_private_dir
 
 # Frameworks on a busy network file system take minutes for their first import.
 START_TIMEOUT_S = 300
+_OF_OTHER_LANGUAGES = ("Translator for ", "Passed unknown parameter")
 _N_NODES = "SLURM_JOB_NUM_NODES"
 
 
@@ -118,21 +119,22 @@ def _execute(folder: RunFolder, plan: Plan, beside: Beside, private_dir: Path, l
     if n_nodes != "1":
         # `run` in a cell has all nodes of the job.
         os.environ[_N_NODES] = n_nodes
-    logging.getLogger("papermill").addHandler(_warnings_to(log))
     progress = None
     try:
         os.environ[JUPYTER_PATH] = offer_kernels(
             private_dir, os.environ, probe_node(os.environ, private_dir)
         )
         forget_kernel(os.environ)
+        # What a program has written need not name the language.
+        language = language_of(folder.notebook_copy)
+        logging.getLogger("papermill").addHandler(_warnings_to(log, language))
         n_cells = count_cells(folder.notebook_copy, has_parameters=bool(plan.parameters))
         progress = CellProgress(folder, n_cells, log)
         executed = papermill.execute_notebook(
             folder.notebook_copy,
             beside.executed,
             plan.parameters,
-            # What a program has written need not name the language.
-            language=language_of(folder.notebook_copy),
+            language=language,
             progress_bar=False,
             stdout_file=log,
             stderr_file=log,
@@ -191,9 +193,12 @@ def _on_sockets(private_dir: Path) -> Config:
     return Config({"KernelManager": connection})
 
 
-def _warnings_to(log: TextIO) -> logging.Handler:
+def _warnings_to(log: TextIO, language: str) -> logging.Handler:
     handler = logging.StreamHandler(log)
     handler.setLevel(logging.WARNING)
+    if language != "python":
+        # Papermill reads the names of a Python cell alone, and takes all others for unknown.
+        handler.addFilter(lambda record: not record.getMessage().startswith(_OF_OTHER_LANGUAGES))
     return handler
 
 

@@ -35,7 +35,10 @@ def start_notebook(path: Path, parameters: dict[str, Any], script: Path | None =
     """
     if script is None:
         return _run(_folder_of(path, parameters))
-    successor = Successor.read(script, os.environ)
+    try:
+        successor = Successor.read(script, os.environ)
+    except LaunchError as error:
+        raise NotebookJobError(str(error)) from error
     if successor.is_unwanted():
         _say(f"You cancelled the run before, job {successor.before}, so this was the last one.")
         return 0

@@ -28,7 +28,7 @@ class QueuePlace:
 
 
 def queue_places(jobs: Iterable[QueuedJob]) -> dict[int, QueuePlace]:
-    """Return the queue positions of sessions by job id.
+    """Return the queue positions by job id, of jobs of kernels and of users as of sessions.
 
     For a job in several partitions it is the position in the shortest queue.
     """
@@ -39,9 +39,8 @@ def queue_places(jobs: Iterable[QueuedJob]) -> dict[int, QueuePlace]:
     for job in sorted(jobs, key=lambda job: (-job.priority, job.job_id)):
         counts = [(n_jobs.get(name, 0), n_sessions.get(name, 0)) for name in job.partitions]
         fewest = min(counts)
-        if job.is_session:
-            # Tasks of an array share its id; the first of them is the next to start.
-            places.setdefault(job.job_id, QueuePlace(n_jobs=fewest[0], n_sessions=fewest[1]))
+        # Tasks of an array share its id; the first of them is the next to start.
+        places.setdefault(job.job_id, QueuePlace(n_jobs=fewest[0], n_sessions=fewest[1]))
         for name in job.partitions:
             n_jobs[name] = n_jobs.get(name, 0) + 1
             n_sessions[name] = n_sessions.get(name, 0) + job.is_session

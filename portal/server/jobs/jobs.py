@@ -29,7 +29,11 @@ ENDED = Sacct(
 N_ENDED = 50
 # Of which accounting prints the state too, but squeue knows it better.
 _NOT_OVER = frozenset({"PENDING", "RUNNING", "SUSPENDED", "REQUEUED"})
-_OF_NEXT_RUN = frozenset({"BeginTime", "Dependency"})
+_OF_NEXT_RUN = {
+    "BeginTime": "",
+    "Dependency": "",
+    "JobHeldUser": "It is paused. Resume it, or end it.",
+}
 # A word besides options is its script, or belongs to an option.
 _WITH_SCRIPT = re.compile(r"\S*\bsbatch(?= ).* [^-\s]")
 _GPUS = re.compile(r"gres[/:]gpu(?::(?P<type>[^,:=]+))?[:=](?P<n>[0-9]+)")
@@ -118,9 +122,9 @@ def _why_it_waits(fields: Sequence[str], *, n_gpus: int) -> str:
     state = parse_state(fields[1])
     if state.phase is not Phase.WAITING:
         return ""
-    # What runs again and again waits for its time, which is said anyway.
-    if fields[9] in _OF_NEXT_RUN and read_mark(fields[-2]) is not None:
-        return ""
+    # Of what runs again and again; when its next run is, is said anyway.
+    if read_mark(fields[-2]) is not None and fields[9] in _OF_NEXT_RUN:
+        return _OF_NEXT_RUN[fields[9]]
     situation = Situation(subject=_subject(fields), n_gpus=n_gpus, partition=fields[2])
     return str(explain_waiting(fields[9], situation, state=state))
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from dsportal.launch.layout import Layout
 from dsportal.launch.sbatch import JobRequest
-from portal.job_submission import explain_ceiling
+from portal import job_submission
+from portal.job_submission import check_limits, explain_ceiling
+from spawner.client.command import Completed
+from spawner.errors import SlurmUnavailableError
 from spawner.slurm.associations import AssociationLimits
 
 REQUEST = JobRequest(
@@ -30,3 +34,14 @@ def test_a_job_above_a_limit_names_it(most: dict[str, int], says: str) -> None:
 
     assert said.startswith("You asked for") if says else said == ""
     assert says in said
+
+
+def test_a_slurm_that_does_not_say_its_limits_refuses_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def query(argv: Sequence[str], *, timeout_s: float) -> Completed:
+        raise SlurmUnavailableError("Slurm is not responding. Try again in a minute.")
+
+    monkeypatch.setattr(job_submission, "query", query)
+
+    check_limits(REQUEST)

@@ -1,5 +1,5 @@
 // One row of the list, as text: a job, a run, or a run with the job that is its own.
-import { jobWords, nameOf, progressWords, RUN_STATES, runWords, startWords } from './words.js';
+import { againWords, jobWords, nameOf, progressWords, RUN_STATES, runWords, startWords } from './words.js';
 
 // By the names of runs: what was shown last, and the steps in a second.
 const paces = new Map();
@@ -30,11 +30,10 @@ export function infoOf(row, gpus, baseUrl) {
   if (job?.place) {
     parts.push(text('p', job.place));
   }
-  if (job?.starts_at) {
-    parts.push(text('p', startWords(job.starts_at, new Date())));
-  }
   if (job?.again) {
-    parts.push(text('p', `Runs again ${job.again}.`));
+    parts.push(text('p', againWords(job)));
+  } else if (job?.starts_at) {
+    parts.push(text('p', startWords(job.starts_at, new Date())));
   }
   if (run) {
     parts.push(text('p', runWords(row, gpus), 'small'), placesOf(run, baseUrl), ...progressOf(run));

@@ -82,6 +82,12 @@ export function progressWords({ step, n_steps, images_per_s, loss }, stepsPerS) 
   return words.join(', ');
 }
 
+/** "Runs every day at 04:00. Next: Sun 29 Nov, 04:00." */
+export function againWords({ again, starts_at }) {
+  const next = starts_at ? ` Next: ${new Date(starts_at).toLocaleString('en-GB', MOMENT)}.` : '';
+  return `Runs ${again}.${next}`;
+}
+
 export function startWords(text, now) {
   const start = new Date(text);
   if (start <= now) {

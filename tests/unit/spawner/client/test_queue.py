@@ -50,10 +50,14 @@ def test_the_higher_priority_goes_first_then_the_older_job() -> None:
     }
 
 
-def test_other_jobs_count_but_have_no_place_of_their_own() -> None:
-    places = queue_places([job(1, 9, is_session=False), job(2, 8), job(3, 7)])
+def test_jobs_of_kernels_and_users_have_a_place_too() -> None:
+    places = queue_places([job(1, 9, is_session=False), job(2, 8), job(3, 7, is_session=False)])
 
-    assert places == {2: QueuePlace(n_jobs=1, n_sessions=0), 3: QueuePlace(n_jobs=2, n_sessions=1)}
+    assert places == {
+        1: QueuePlace(n_jobs=0, n_sessions=0),
+        2: QueuePlace(n_jobs=1, n_sessions=0),
+        3: QueuePlace(n_jobs=2, n_sessions=1),
+    }
 
 
 def test_each_partition_has_a_queue_of_its_own() -> None:

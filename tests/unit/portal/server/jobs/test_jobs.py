@@ -118,6 +118,8 @@ def test_a_job_that_runs_again_says_when() -> None:
     assert (again.again, again.name) == ("every Monday at 04:00", "train")
     waits = QUEUE.splitlines()[1].replace("Resources|||", f"BeginTime||{mark}|")
     assert parse_queue(waits, "m")[0].reason == ""
+    paused = waits.replace("BeginTime", "JobHeldUser")
+    assert parse_queue(paused, "m")[0].reason == "It is paused. Resume it, or end it."
     assert other.again == ""
 
 
