@@ -104,6 +104,7 @@ def _add_usage(commands: Commands) -> None:
     usage.add_argument("--weeks", action="store_true", help="one table for each week")
     usage.add_argument("--json", action="store_true", help="print JSON")
     usage.add_argument("--csv", action="store_true", help="print CSV")
+    usage.add_argument("--gauges", action="store_true", help="print gauges for Prometheus")
     usage.set_defaults(run=_command("usage", "show_usage"))
 
 

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime, timedelta
 
+from prometheus_client import CollectorRegistry, Gauge, generate_latest
+
 from dsportal.slurm.listing import new_nonce
 from spawner.client.command import query
 from spawner.errors import SiteError
@@ -24,6 +26,11 @@ from spawner.slurm.sacct import (
 
 # sacct reads a month of everybody's jobs from the database.
 TIMEOUT_S = 300.0
+_GAUGES = {
+    "gpu_hours": "Hours times GPUs that jobs held.",
+    "core_hours": "Hours times cores that those of these jobs held that have ended.",
+    "core_hours_used": "Those of them in which a core computed.",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +71,8 @@ def show_usage(arguments: argparse.Namespace) -> int:
     ]
     if arguments.csv:
         print(usage_csv(rows, by=arguments.by), end="")
+    elif arguments.gauges:
+        print(usage_gauges(rows, by=arguments.by), end="")
     elif arguments.json:
         period = {"since": f"{since:%Y-%m-%dT%H:%M}", "until": f"{until:%Y-%m-%dT%H:%M}"}
         print(
@@ -177,6 +186,16 @@ def usage_csv(rows: list[Usage], *, by: str) -> str:
     writer.writerow(by if name == "group" else name for name in names)
     writer.writerows([getattr(row, name) for name in names] for row in rows)
     return text.getvalue()
+
+
+def usage_gauges(rows: list[Usage], *, by: str) -> str:
+    """Return the rows as Prometheus reads them from a file, such as node_exporter's textfile."""
+    registry = CollectorRegistry()
+    for name, held in _GAUGES.items():
+        gauge = Gauge(f"dsportal_usage_{name}", held, [by, "user", "week"], registry=registry)
+        for row in rows:
+            gauge.labels(row.group, row.user, row.week).set(getattr(row, name))
+    return generate_latest(registry).decode()
 
 
 def usage_text(rows: list[Usage], *, since: datetime, until: datetime, by: str) -> str:

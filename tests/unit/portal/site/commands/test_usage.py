@@ -10,6 +10,7 @@ from portal.site.commands.usage import (
     read_period,
     sum_up,
     usage_csv,
+    usage_gauges,
     usage_text,
 )
 from spawner.errors import SiteError
@@ -85,6 +86,17 @@ def test_a_spreadsheet_gets_what_was_held_and_used() -> None:
         "vision,ada,4.0,4.0,1,16.0,8.0,2026-11-02",
         "vision,linus,0.5,0.0,1,0.0,0.0,2026-11-02",
     ]
+
+
+def test_prometheus_gets_a_gauge_for_each_user_and_week() -> None:
+    held = parse_owned_allocations(SACCT, "|")
+    begin, end = datetime(2026, 11, 2), datetime(2026, 11, 9)
+    rows = sum_up(held, since=begin, until=end, by="account", week="2026-11-02")
+
+    of_ada = '{account="vision",user="ada",week="2026-11-02"}'
+    lines = usage_gauges(rows, by="account").splitlines()
+    assert f"dsportal_usage_gpu_hours{of_ada} 4.0" in lines
+    assert f"dsportal_usage_core_hours_used{of_ada} 8.0" in lines
 
 
 def test_nothing_is_not_said_to_be_nothing_used() -> None:
