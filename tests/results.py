@@ -84,7 +84,10 @@ ALLOWED_SKIPS = (
     AllowedSkip(test=r"tests\.deploy\.test_one_machine", reason="control groups of version 1"),
     AllowedSkip(test=r"tests\.server\.test_tensorboard", reason="no user namespaces"),
     AllowedSkip(test="", reason="this cluster has real GPUs|machine with real GPUs"),
-    AllowedSkip(test=r"tests\.slurm\.test_postgres", reason="PostgreSQL is not installed"),
+    AllowedSkip(
+        test=r"tests\.(slurm\.test_postgres|programs\.portal\.hub\.test_(database_lock|failover))",
+        reason="PostgreSQL is not installed",
+    ),
     AllowedSkip(test=r"tests\.programs\.portal", reason="no environment of TensorFlow"),
     AllowedSkip(
         test=r"tests\.lab\.(slurm_versions|platforms|container|packages)",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from typing import Any
 
@@ -18,6 +19,7 @@ from portal.hub.auth.other_authenticators import (
     other_authenticator,
 )
 from portal.hub.auth.roles import administrator_roles
+from portal.hub.database_lock import hold_database
 from portal.hub.form import handlers
 from portal.hub.form.form import make_options_form
 from portal.hub.log.json_formatter import JSON_LOGGING
@@ -53,7 +55,7 @@ from portal.hub.pages.suspension import describe_suspensions
 from portal.hub.pages.time_tags import render_moment
 from portal.hub.pages.tokens_view import describe_tokens
 from portal.hub.session_environment import public_variables, session_settings
-from portal.hub.settings.hub import LogFormat
+from portal.hub.settings.hub import HubSettings, LogFormat
 from portal.hub.settings.loader import Settings
 from portal.hub.settings.login import LoginSettings, TlsMode
 from portal.hub.sharing.grants import shared_grants
@@ -75,11 +77,11 @@ def apply_settings(c: Any, settings: Settings) -> None:
     Each value is set, never appended to, so that applying twice changes nothing.
 
     Raises:
-        SystemExit: If another hub uses the state_dir.
+        SystemExit: If another hub uses the state_dir or the database.
     """
     try:
         # Before the sessions are read from the database.
-        hold_state(settings.hub.state_dir)
+        _hold(settings.hub)
     except SiteError as error:
         # One sentence in place of a traceback through the site's configuration file.
         raise SystemExit(f"jupyterhub: {error}") from error
@@ -87,6 +89,14 @@ def apply_settings(c: Any, settings: Settings) -> None:
     _apply_pages(c, settings)
     _apply_login(c, settings)
     _apply_spawner(c, settings)
+
+
+def _hold(hub: HubSettings) -> None:
+    if not hub.failover:
+        hold_state(hub.state_dir)
+    # As there: root may load the configuration, too, beside the hub.
+    if hub.db_url and hub.state_dir.is_dir() and hub.state_dir.stat().st_uid == os.geteuid():
+        hold_database(hub.db_url, waits=hub.failover)
 
 
 def _apply_hub(c: Any, settings: Settings) -> None:

@@ -106,6 +106,10 @@ class Watcher:
         watch.on_news = forget_news
         self._watches.discard(watch)
 
+    def watched(self) -> set[JobKey]:
+        """Return the jobs that sessions have watched."""
+        return {watch.key for watch in self._watches}
+
     def count_states(self) -> Counter[str]:
         """Return the numbers of watched jobs by "waiting", "starting" and "running".
 

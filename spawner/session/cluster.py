@@ -108,6 +108,7 @@ class Cluster:
             self.slurm,
             hub=hub,
             known_ids=known_ids,
+            watched=self.watcher.watched,
             interval_s=traits.orphan_interval_s,
             after_s=traits.orphan_after_s,
             on_jobs=self.watcher.take,

@@ -25,6 +25,8 @@ class OrphanSearch:
     job runs.
 
     Args:
+        known_ids: Reads the ids of all sessions from the database.
+        watched: Returns the jobs that sessions of this hub watch.
         on_jobs: Gets all jobs of the cluster at each search, and when they were queried.
     """
 
@@ -34,6 +36,7 @@ class OrphanSearch:
         *,
         hub: str,
         known_ids: Callable[[], set[str]],
+        watched: Callable[[], set[JobKey]],
         interval_s: float,
         after_s: float,
         log: logging.Logger,
@@ -43,6 +46,7 @@ class OrphanSearch:
         self._slurm = slurm
         self._hub = hub
         self._known_ids = known_ids
+        self._watched = watched
         self._interval_s = interval_s
         self._after_s = after_s
         self._on_jobs = on_jobs
@@ -65,11 +69,14 @@ class OrphanSearch:
         asked_at = self._clock()
         jobs = await self._slurm.find_jobs()
         await self._on_jobs(jobs, asked_at)
-        # Read after the jobs: a session that began meanwhile is in the database by now.
-        known = self._known_ids()
+        watched = self._watched()
+        unknown = [job for job in jobs if job.key not in watched]
+        # Read after the jobs: a session that began meanwhile is in the database by now. As a rule
+        # all jobs are watched; to read thousands of sessions takes a while.
+        known = self._known_ids() if unknown else set()
         now = self._clock()
         orphans = []
-        for job in jobs:
+        for job in unknown:
             session_id = read_session_id(job, self._hub)
             # Without an id it is a job of something else, or of another hub.
             if session_id is None or session_id in known or job.state.phase is Phase.OVER:

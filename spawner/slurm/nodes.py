@@ -56,8 +56,9 @@ class Node:
         """
         if gpu_type is not None:
             return self.gpus.get(gpu_type, GpuCount())
-        counts = (count for name, count in self.gpus.items() if name != SHARD)
-        return sum(counts, start=GpuCount())
+        counts = [count for name, count in self.gpus.items() if name != SHARD]
+        # Mostly: a cluster of thousands of nodes is counted often.
+        return counts[0] if len(counts) == 1 else sum(counts, start=GpuCount())
 
     def startable_gpus(self, shape: ResourcesPerGpu, gpu_type: str | None = None) -> int:
         """Return how many GPUs are free together with their cores and memory."""

@@ -1,54 +1,24 @@
 """PostgreSQL as the hub's database, with a session that outlives the hub."""
 
 import json
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.slurm.conftest import USER, cancel_all, sessions, start, wait_until_ready
 from tests.slurm.installation import InstalledHub
 from tests.slurm.test_upgrade import present_package
+from tests.support.postgres import PROGRAMS, WHY_NOT, running_postgres
 from tests.support.private_hub import ACCOUNT
 
-PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
-
-pytestmark = pytest.mark.skipif(not PROGRAMS, reason="PostgreSQL is not installed")
-
-
-def run_postgres(program: str, *words: str) -> None:
-    subprocess.run(
-        [PROGRAMS[-1] / program, *words],
-        check=True,
-        stdout=subprocess.DEVNULL,
-        timeout=60,
-        user=ACCOUNT,
-        group=ACCOUNT,
-        extra_groups=[],
-        cwd="/",
-        env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
-    )
+pytestmark = pytest.mark.skipif(not PROGRAMS, reason=WHY_NOT)
 
 
 @pytest.fixture
 def db_url() -> Iterator[str]:
-    """Yield the address of an empty database that is reached through a socket only."""
-    folder = Path(tempfile.mkdtemp(prefix="postgres-", dir="/tmp"))
-    shutil.chown(folder, ACCOUNT)
-    data = str(folder / "data")
-    try:
-        run_postgres("initdb", "--pgdata", data, "--auth=peer", "--no-sync")
-        options = f"-k {folder} -c listen_addresses= -c fsync=off"
-        log = str(folder / "log")
-        run_postgres("pg_ctl", "start", "--wait", "-D", data, "-o", options, "-l", log)
-        run_postgres("createdb", "--host", str(folder), "jupyterhub")
-        yield f"postgresql:///jupyterhub?host={folder}"
-    finally:
-        run_postgres("pg_ctl", "stop", "-D", data, "-m", "immediate")
-        shutil.rmtree(folder)
+    """Yield the address of an empty database of the hub's account."""
+    with running_postgres(ACCOUNT) as url:
+        yield url
 
 
 @pytest.fixture

@@ -125,16 +125,16 @@ async def describe_form(
     selected = _lengthened(selected, catalog, limits)
     # The same limits and choice give the same form, so users share it until Slurm's next answer.
     key = (repr(bounds), selected)
-    offer = catalog.once(
-        ("offer", *key),
-        lambda: make_gpu_choices(
-            catalog,
-            shape_for=partial(_shape_for, spawner, catalog, selected.gpu_type),
-            bounds=bounds,
-            selected=selected,
-        ),
+    shape_for = partial(_shape_for, spawner, catalog, selected.gpu_type)
+
+    def choices() -> tuple[GpuChoices, tuple[Field, ...]]:
+        offer = make_gpu_choices(catalog, shape_for=shape_for, bounds=bounds, selected=selected)
+        return offer, main_fields(catalog, bounds, selected)
+
+    # Thousands of nodes are counted once in each of Slurm's answers, and nobody else waits for it.
+    offer, fields = catalog.known(("choices", *key)) or await asyncio.to_thread(
+        catalog.once, ("choices", *key), choices
     )
-    fields = catalog.once(("fields", *key), lambda: main_fields(catalog, bounds, selected))
     known: Mapping[int, Forecast] = {}
     if not as_of:
         account = spawner.account_of(selected)

@@ -1,17 +1,26 @@
 """JupyterHub's client of the proxy: routes with session certificates, restored to a new proxy."""
 
 import asyncio
+import gc
+from collections.abc import Mapping, Set
+from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import aiohttp
 from jupyterhub.httpclient import fetch
 from jupyterhub.proxy import ConfigurableHTTPProxy
 from jupyterhub.utils import url_path_join
+from sqlalchemy.exc import SQLAlchemyError
 from traitlets import Unicode, default
 
 LOOK_S = 1.0
+# Of `gc.set_threshold`: what lives long is searched a hundred times as rarely as by default.
+_GARBAGE = (5000, 20, 100)
+# Users of whom a round looks before the hub answers others: some 10 ms.
+_STEP = 50
 _ANSWER_TIMEOUT_S = 5.0
 _REFUSALS = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 _RESTART = "Restart the proxy, then the hub: systemctl restart dsportal-proxy dsportal-hub"
@@ -34,6 +43,13 @@ class SessionProxy(ConfigurableHTTPProxy):
     _start = ""
     _watch: asyncio.Task[None] | None = None
     _has_answered = False
+    # By route: when somebody used it last, as the proxy says, and as the database has it by now.
+    _used_at: Mapping[str, str] = MappingProxyType({})
+    _noted: dict[str, str]
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._noted = {}
 
     @default("auth_token")
     def _read_token(self) -> str:
@@ -74,14 +90,75 @@ class SessionProxy(ConfigurableHTTPProxy):
             )
             self.app.exit(1)
         self._has_answered = True
+        # Else JupyterHub looks each user up in the database, and answers nobody meanwhile.
+        self._used_at = {
+            spec: moment
+            for spec, route in routes.items()
+            if (moment := route["data"].pop("last_activity", ""))
+        }
         return routes
 
-    async def check_routes(self, *arguments: Any, **options: Any) -> None:
+    async def check_routes(self, user_dict: Any, service_dict: Any, routes: Any = None) -> None:
         """Compare the proxy's routes with the hub's; the first call starts the watch."""
         # Not earlier: before the first check the hub has not loaded its sessions.
         if self._watch is None:
             self._watch = asyncio.ensure_future(self._watch_starts())
-        await super().check_routes(*arguments, **options)
+            # What is loaded by now stays. With thousands of sessions, each search for garbage in it
+            # would hold everybody up for a third of a second and more.
+            gc.collect()
+            gc.freeze()
+            gc.set_threshold(*_GARBAGE)
+        routes = routes or await self.get_all_routes()
+        others = {spec: route for spec, route in routes.items() if "user" not in route["data"]}
+        await super().check_routes({}, service_dict, others)
+        await self._check_sessions(user_dict, routes.keys() - others.keys(), routes)
+
+    async def _check_sessions(self, users: Any, specs: Set[str], routes: Any) -> None:
+        """Compare the routes to sessions, and note when the sessions were used.
+
+        As JupyterHub does, but in steps: of 5,000 sessions it would take seconds at once.
+
+        Args:
+            users: JupyterHub's users, those with a session loaded.
+            specs: Keys of `routes` that lead to sessions.
+        """
+        loaded = list(users.values())
+        by_name = {user.name: user for user in loaded}
+        for start in range(0, len(loaded), _STEP):
+            for user in loaded[start : start + _STEP]:
+                for name, spawner in list(user.spawners.items()):
+                    if spawner.ready:
+                        await self._check_session(user, name, spawner, routes)
+            self._commit()
+            await asyncio.sleep(0)
+        for spec in specs:
+            data = routes[spec]["data"]
+            user = by_name.get(data["user"])
+            # Looked at only now: a session may have begun meanwhile.
+            spawner = user.spawners.get(data["server_name"]) if user else None
+            if spawner is None or not (spawner.ready or spawner.pending):
+                self.log.warning("Deleting the route %s, which leads to no session", spec)
+                await self.delete_route(spec)
+
+    async def _check_session(self, user: Any, name: str, spawner: Any, routes: Any) -> None:
+        spec = spawner.proxy_spec
+        if spec not in routes or routes[spec]["target"] != spawner.server.host:
+            self.log.warning("Adding the route %s, which the proxy does not have", spec)
+            await self.add_user(user, name)
+        used_at = self._used_at.get(spec, "")
+        if used_at != self._noted.get(spec, ""):
+            self._noted[spec] = used_at
+            moment = datetime.fromisoformat(used_at).astimezone(UTC).replace(tzinfo=None)
+            for row in (user.orm_user, spawner.orm_spawner):
+                if row.last_activity is None or row.last_activity < moment:
+                    row.last_activity = moment
+
+    def _commit(self) -> None:
+        try:
+            self.app.db.commit()
+        except SQLAlchemyError:
+            self.log.exception("It cannot be kept when sessions were used")
+            self.app.db.rollback()
 
     async def add_route(self, routespec: str, target: str, data: dict[str, Any]) -> None:
         """Add a route; one to a session carries the certificate that its server has to show."""

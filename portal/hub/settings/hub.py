@@ -105,6 +105,11 @@ class HubSettings:
         default="",
         check=check_database_url,
     )
+    failover: bool = setting(
+        "Whether a hub that finds another one at work on its db_url waits, to take over when that"
+        " one ends, as a hub on a second host does. Without it such a hub does not start.",
+        default=False,
+    )
     admin_users: tuple[str, ...] = setting(
         "Administrators: users who see and stop everybody's sessions, and cannot open them. They"
         " may log in.",
@@ -140,6 +145,8 @@ class HubSettings:
     )
 
     def __post_init__(self) -> None:
+        if self.failover and not self.db_url:
+            raise ValueError("failover needs a db_url: the lock of the active hub is there.")
         # Even on two addresses: 0.0.0.0 as public_address takes the port on all of them.
         if self.api_port == self.public_port:
             raise ValueError(f"api_port and public_port are both {self.api_port}; choose two.")

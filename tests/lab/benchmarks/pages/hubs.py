@@ -135,7 +135,7 @@ def running_hub(config: str, *, python: Path, n_nodes: int) -> Iterator[RunningH
             yield RunningHub(
                 url=url,
                 pid=process.pid,
-                cookies=tuple(_log_in(url, f"user{number}") for number in range(N_USERS)),
+                cookies=tuple(log_in(url, f"user{number}") for number in range(N_USERS)),
                 slurm=slurm,
                 log_path=log_path,
             )
@@ -157,7 +157,7 @@ def moss_python() -> Path:
     return python
 
 
-def _log_in(url: str, name: str) -> str:
+def log_in(url: str, name: str) -> str:
     """Return the cookies of a user who has logged in."""
     session = requests.Session()
     session.get(f"{url}/login", timeout=30)

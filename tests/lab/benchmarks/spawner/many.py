@@ -46,7 +46,7 @@ done
 exec sed "s/|/${{mark%%,*}}/g" {lines}
 """
 
-_FILL = """\
+FILL = """\
 import secrets, sys
 from datetime import datetime, timezone
 from jupyterhub import orm
@@ -124,7 +124,7 @@ class ManyHub(PrivateHub):
         """Write the sessions into the database of a hub that was started once and stopped."""
         done = subprocess.run(
             [
-                *(str(ENVIRONMENTS / "hub/bin/python"), "-c", _FILL),
+                *(str(ENVIRONMENTS / "hub/bin/python"), "-c", FILL),
                 *(f"sqlite:///{self.folder}/hub.sqlite", str(self.folder / "cookie_secret")),
                 *(ADDRESS, str(port), str(self.n_sessions), str(self.tokens_path)),
             ],
@@ -158,7 +158,7 @@ def measure_many(n_sessions: int, n_rounds: int) -> Many:
     """Fill a hub's database, kill the hub and start it again several times, and watch it."""
     hub = ManyHub(n_sessions)
     try:
-        with _server() as port:
+        with answering_server() as port:
             hub.start()
             hub.kill()
             hub.fill(port)
@@ -252,9 +252,14 @@ class _Answer(http.server.BaseHTTPRequestHandler):
         return
 
 
+class _Server(http.server.ThreadingHTTPServer):
+    # With the default of 5, a connection of many at once is lost now and then.
+    request_queue_size = 128
+
+
 @contextmanager
-def _server() -> Iterator[int]:
-    server = http.server.ThreadingHTTPServer((ADDRESS, 0), _Answer)
+def answering_server(address: str = ADDRESS) -> Iterator[int]:
+    server = _Server((address, 0), _Answer)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield server.server_port

@@ -61,17 +61,24 @@ class Setting:
         self.slurm = FakeSlurm()
         self.now = 0.0
         self.known: set[str] = set()
+        self.watched: set[JobKey] = set()
+        self.n_reads = 0
         self.heard: list[tuple[list[JobRecord], float]] = []
         self.search = OrphanSearch(
             self.slurm,  # type: ignore[arg-type]
             hub=HUB,
-            known_ids=lambda: self.known,
+            known_ids=self.read_ids,
+            watched=lambda: self.watched,
             interval_s=300,
             after_s=after_s,
             log=logging.getLogger("orphans"),
             on_jobs=self.hear,
             clock=lambda: self.now,
         )
+
+    def read_ids(self) -> set[str]:
+        self.n_reads += 1
+        return self.known
 
     async def hear(self, jobs: list[JobRecord], asked_at: float) -> None:
         self.heard.append((jobs, asked_at))
@@ -99,6 +106,18 @@ async def test_an_orphan_is_told_of_first_and_cancelled_after_its_time(
 
     assert setting.slurm.cancelled == [1]
     assert caplog.text.count("belongs to no session") == 1
+
+
+async def test_jobs_that_sessions_watch_are_no_orphans_and_cost_no_look_at_the_database(
+    setting: Setting,
+) -> None:
+    setting.slurm.put(1, "aa")
+    setting.watched = {setting.slurm.jobs[0].key}
+
+    for setting.now in (0.0, 1000.0):
+        assert await setting.search.search() == []
+
+    assert (setting.n_reads, setting.slurm.cancelled) == (0, [])
 
 
 async def test_known_ended_and_foreign_jobs_are_left_alone(setting: Setting) -> None:

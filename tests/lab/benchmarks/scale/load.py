@@ -1,0 +1,131 @@
+"""People at a large site: pages, starts and reports of activity, each at its own rate."""
+
+import asyncio
+import itertools
+import json
+import random
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from tornado.httpclient import AsyncHTTPClient, HTTPRequest, HTTPResponse
+
+from tests.lab.benchmarks.pages.hubs import log_in
+from tests.lab.benchmarks.scale.site import Site
+from tests.lab.benchmarks.spawner.many import ACTIVITY_INTERVAL_S
+
+# People who look, over and over, and the share of the form in their pages.
+N_PEOPLE = 40
+_TIMEOUT_S = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """What comes to the hub."""
+
+    pages_per_s: float
+    starts_per_min: float
+
+
+@dataclass(slots=True)
+class Found:
+    """What people met.
+
+    Attributes:
+        took_ms: Of each page, by its name.
+        starts_ms: From the request for a session until it was ready.
+    """
+
+    took_ms: dict[str, list[float]] = field(default_factory=lambda: {"spawn": [], "home": []})
+    starts_ms: list[float] = field(default_factory=list)
+
+
+class People:
+    """Users of a site who have logged in: some with a session, some without, some to start one."""
+
+    def __init__(self, site: Site, n_starters: int) -> None:
+        owners = list(site.tokens)[:N_PEOPLE]
+        self._site = site
+        self._pages = {
+            "home": [log_in(site.url, name) for name in owners],
+            "spawn": [log_in(site.url, f"visitor{number}") for number in range(N_PEOPLE)],
+        }
+        self._starters = [f"starter{number}" for number in range(n_starters)]
+        for name in self._starters:
+            log_in(site.url, name)
+
+    async def load(self, rates: Rates, window_s: float) -> Found:
+        """Have all of them ask for as long."""
+        self._client = AsyncHTTPClient(force_instance=True, max_clients=500)
+        self._found = Found()
+        activity_per_s = self._site.n_sessions / ACTIVITY_INTERVAL_S
+        pages = itertools.cycle(
+            [("spawn", n) for n in range(N_PEOPLE)] + [("home", n) for n in range(N_PEOPLE)]
+        )
+        order = list(itertools.islice(pages, 2 * N_PEOPLE))
+        random.Random(1).shuffle(order)
+        self._orders, self._reports, self._starts = (
+            itertools.cycle(order),
+            itertools.cycle(self._site.tokens.items()),
+            iter(self._starters),
+        )
+        await asyncio.gather(
+            _at_rate(rates.pages_per_s, window_s, self._look),
+            _at_rate(activity_per_s, window_s, self._report),
+            _at_rate(rates.starts_per_min / 60, window_s, self._start),
+        )
+        self._client.close()
+        return self._found
+
+    async def _look(self) -> None:
+        page, number = next(self._orders)
+        began = time.monotonic()
+        answer = await self._ask("GET", f"/{page}", {"Cookie": self._pages[page][number]})
+        self._found.took_ms[page].append(1000 * (time.monotonic() - began))
+        if {"spawn": b"<form", "home": b'id="stop"'}[page] not in answer.body:
+            raise RuntimeError(f"that is not the page {page!r}: {answer.body[:2000].decode()}")
+
+    async def _report(self) -> None:
+        name, token = next(self._reports)
+        now = datetime.now(UTC).isoformat()
+        body = {"last_activity": now, "servers": {"": {"last_activity": now}}}
+        await self._ask("POST", f"/api/users/{name}/activity", _token(token), body)
+
+    async def _start(self) -> None:
+        name = next(self._starts)
+        headers, began = _token(self._site.operator), time.monotonic()
+        await self._ask("POST", f"/api/users/{name}/server", headers, {"gpus": 1})
+        while time.monotonic() < began + _TIMEOUT_S:
+            answer = await self._ask("GET", f"/api/users/{name}", headers)
+            if json.loads(answer.body)["servers"][""]["ready"]:
+                self._found.starts_ms.append(1000 * (time.monotonic() - began))
+                return
+            await asyncio.sleep(0.5)
+        raise RuntimeError(f"the session of {name} is not ready")
+
+    async def _ask(
+        self, method: str, path: str, headers: dict[str, str], body: object = None
+    ) -> HTTPResponse:
+        return await self._client.fetch(
+            HTTPRequest(
+                f"{self._site.url}{path}",
+                method=method,
+                headers=headers,
+                body=None if body is None else json.dumps(body),
+                request_timeout=_TIMEOUT_S,
+            )
+        )
+
+
+def _token(token: str) -> dict[str, str]:
+    return {"Authorization": f"token {token}"}
+
+
+async def _at_rate(per_s: float, window_s: float, act: Callable[[], Awaitable[None]]) -> None:
+    """Act at random moments, however long the ones before still take."""
+    chance, began, tasks, due_s = random.Random(2), time.monotonic(), [], 0.0
+    while (due_s := due_s + chance.expovariate(per_s)) < window_s:
+        await asyncio.sleep(max(0.0, began + due_s - time.monotonic()))
+        tasks.append(asyncio.ensure_future(act()))
+    await asyncio.gather(*tasks)
