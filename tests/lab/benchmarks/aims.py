@@ -66,6 +66,12 @@ _AIMS: Mapping[str, Mapping[str, Aim]] = {
         "at_once_ready_vs_stock": _at_most(1.0),
         "n_errors": _at_most(0),
     },
+    "scale": {
+        "loop_stop_max_ms": _at_most(50),
+        "form_p95_ms_10000": _at_most(100),
+        "take_up_s_10000": _at_most(20),
+        "failover_s": _at_most(30),
+    },
     "session": {"start_all_vs_none": _at_most(1.1)},
     "spawner": {
         "start_vs_bare": _at_most(1.1),

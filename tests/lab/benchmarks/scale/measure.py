@@ -12,6 +12,7 @@ from tests.lab.benchmarks.scale.site import ADDRESS, ROUNDS_S, Site
 from tests.lab.benchmarks.spawner.load import cpu_s, rss_mib
 from tests.lab.benchmarks.spawner.many import answering_server
 from tests.support.eventually import eventually
+from tests.support.postgres import running_postgres
 
 # So that each of the hub's rounds comes once.
 WINDOW_S = ROUNDS_S + 5.0
@@ -90,3 +91,30 @@ def measure(size: Size) -> Carried:
             cpu_cores=round((cpu_s(site.pid) - cpu_before_s) / took_s, 2),
             rss_mib=round(rss_mib(site.pid)),
         )
+
+
+def measure_failover(n_sessions: int) -> float:
+    """Return the seconds from the death of a hub until another one has all its sessions."""
+    with (
+        tempfile.TemporaryDirectory(prefix="scale-", ignore_cleanup_errors=True) as name,
+        running_postgres("postgres", auth="trust") as db_url,
+        answering_server(ADDRESS) as port,
+        Site(
+            Path(name),
+            **{"n_sessions": n_sessions, "n_nodes": n_sessions, "n_jobs": 10 * n_sessions},
+            **{"server_port": port, "db_url": db_url},
+        ) as site,
+    ):
+        site.start()
+        site.kill()
+        site.fill()
+        site.start()
+        eventually(lambda: site.count_routes() > n_sessions, timeout_s=120, every_s=1)
+        site.start_standby()
+        began = time.monotonic()
+        site.kill()
+        site.take_over()
+        eventually(lambda: site.count_ready() == n_sessions, timeout_s=120)
+        took_s = time.monotonic() - began
+        print(f"another hub has {n_sessions} sessions after {took_s:.1f} s", flush=True)
+        return round(took_s, 1)

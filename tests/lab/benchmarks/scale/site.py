@@ -1,6 +1,7 @@
 """A site of thousands of sessions: real hub, database, watcher and proxy, and Slurm's stand-in."""
 
 import os
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -26,6 +27,7 @@ public_port = {public_port}
 proxy_api_url = "http://127.0.0.1:{proxy_port}"
 state_dir = "{folder}"
 internal_tls = false
+{database}
 [login]
 servers = ["ldap://127.0.0.1:389"]
 ca_certificates = "/etc/ssl/certs/ca-certificates.crt"
@@ -48,11 +50,11 @@ from portal.hub.apply import apply_settings
 from portal.hub.auth.authenticator_mixin import AuthenticatorMixin
 from portal.hub.settings.loader import load_settings
 from spawner.session import cluster
-cluster.Slurm = functools.partial(cluster.Slurm, path="{folder}/bin:/usr/bin:/bin")
+cluster.Slurm = functools.partial(cluster.Slurm, path="{bin_dir}:/usr/bin:/bin")
 c = get_config()
 apply_settings(c, load_settings(Path("{folder}/portal.toml")))
-c.SlurmGPUSpawner.launcher_argv = ["{folder}/bin/launcher"]
-c.SlurmGPUSpawner.sudo_argv = ["{folder}/bin/as-user"]
+c.SlurmGPUSpawner.launcher_argv = ["{bin_dir}/launcher"]
+c.SlurmGPUSpawner.sudo_argv = ["{bin_dir}/as-user"]
 c.SlurmGPUSpawner.orphan_interval_s = {rounds_s}
 c.JupyterHub.last_activity_interval = {rounds_s}
 c.JupyterHub.proxy_check_interval = {rounds_s}
@@ -97,15 +99,17 @@ class Site:
         n_nodes: int,
         n_jobs: int,
         server_port: int,
+        db_url: str = "",
     ) -> None:
         self.folder, self.n_sessions = folder, n_sessions
         hub_port, public_port, self._proxy_port = free_ports(3)
         values = {
-            **{"folder": folder, "hub_port": hub_port, "public_port": public_port},
+            **{"bin_dir": folder / "bin", "hub_port": hub_port, "public_port": public_port},
             **{"proxy_port": self._proxy_port, "rounds_s": ROUNDS_S},
+            "database": f'db_url = "{db_url}"\nfailover = true' if db_url else "",
         }
-        (folder / "portal.toml").write_text(_SETTINGS.format(**values))
-        (folder / "config.py").write_text(_CONFIG.format(**values))
+        self._values = values
+        self._configure(folder)
         write_commands(
             folder, n_nodes=n_nodes, n_jobs=n_jobs, n_sessions=n_sessions, port=server_port
         )
@@ -118,12 +122,24 @@ class Site:
             "proxy", "-m", "portal.cli", "run", "proxy", f"--settings={folder}/portal.toml"
         )
         self._hub: subprocess.Popen[bytes] | None = None
+        self._standby: subprocess.Popen[bytes] | None = None
+        self._database = (
+            db_url.replace("postgresql:", "postgresql+psycopg:")
+            or f"sqlite:///{folder}/jupyterhub.sqlite"
+        )
+
+    def _configure(self, folder: Path) -> None:
+        for name, text in {"portal.toml": _SETTINGS, "config.py": _CONFIG}.items():
+            (folder / name).write_text(text.format(folder=folder, **self._values))
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.kill()
+        if self._standby is not None:
+            self._standby.kill()
+            self._standby.wait(10)
         self._proxy.terminate()
         self._proxy.wait(10)
 
@@ -137,10 +153,36 @@ class Site:
     def start(self) -> None:
         """Start the hub, and wait until it answers."""
         self._hub = self._run("hub", "-m", "jupyterhub", "-f", f"{self.folder}/config.py")
+        self._wait()
+
+    def start_standby(self) -> None:
+        """Start a hub that waits, as on another host: it has copies of the secrets."""
+        folder = self.folder / "standby"
+        folder.mkdir(mode=0o700)
+        for secret in (self.folder / "cookie_secret", *self.folder.glob("*-token")):
+            shutil.copy(secret, folder)
+        self._configure(folder)
+        self._standby = self._run("standby", "-m", "jupyterhub", "-f", f"{folder}/config.py")
+        eventually(lambda: "waits to take its place" in self.log("standby"), timeout_s=60)
+
+    def take_over(self) -> int:
+        """Wait until the standby answers in place of the hub; return how the hub ended."""
+        if self._hub is None:
+            raise RuntimeError("the hub was not started")
+        exit_code = self._hub.wait(60)
+        self._hub, self._standby = self._standby, None
+        self._wait()
+        return exit_code
+
+    def log(self, name: str) -> str:
+        """Return the log of a process."""
+        return (self.folder / f"{name}.log").read_text()
+
+    def _wait(self) -> None:
         try:
             eventually(lambda: requests.get(f"{self.url}/health", timeout=5).ok, timeout_s=180)
         except AssertionError as error:
-            raise RuntimeError((self.folder / "hub.log").read_text()[-3000:]) from error
+            raise RuntimeError(self.log("hub")[-3000:]) from error
 
     def kill(self) -> None:
         """End the hub as a crash does."""
@@ -153,7 +195,7 @@ class Site:
         tokens = self.folder / "tokens"
         done = subprocess.run(
             [
-                *(str(PYTHON), "-c", FILL, f"sqlite:///{self.folder}/jupyterhub.sqlite"),
+                *(str(PYTHON), "-c", FILL, self._database),
                 *(f"{self.folder}/cookie_secret", ADDRESS, str(self._server_port)),
                 *(str(self.n_sessions), str(tokens)),
             ],
