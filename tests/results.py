@@ -85,7 +85,7 @@ ALLOWED_SKIPS = (
     AllowedSkip(test=r"tests\.server\.test_tensorboard", reason="no user namespaces"),
     AllowedSkip(test="", reason="this cluster has real GPUs|machine with real GPUs"),
     AllowedSkip(
-        test=r"tests\.(slurm\.test_postgres|programs\.portal\.hub\.test_(database_lock|failover))",
+        test=r"tests\.(slurm\.test_postgres|programs\.portal\.hub\.test_database_lock)",
         reason="PostgreSQL is not installed",
     ),
     AllowedSkip(test=r"tests\.programs\.portal", reason="no environment of TensorFlow"),
