@@ -222,10 +222,22 @@ class SlurmGPUSpawner(SessionMixin):
         self._progress = Progress(keep=self._keep_steps)
 
     @property
+    def ready(self) -> bool:
+        """Whether its server may be used: there is one, and nothing is pending."""
+        # JupyterHub asks all sessions at each start: not by way of `server`, which makes objects.
+        if self.pending or self._hides_server:
+            return False
+        row = self.orm_spawner
+        return (row.server if row else self._server) is not None
+
+    @property
+    def _hides_server(self) -> bool:
+        return bool(self.is_hidden or (self.is_left_alone and self._check_pending))
+
+    @property
     def server(self) -> Any:
         """JupyterHub's row of the server; None while a restarted hub must leave it alone."""
-        is_hidden = self.is_hidden or (self.is_left_alone and self._check_pending)
-        server = None if is_hidden else Spawner.server.fget(self)
+        server = None if self._hides_server else Spawner.server.fget(self)
         return server if server is None or not self.certificate else proven(server, self)
 
     @server.setter

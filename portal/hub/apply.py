@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import sys
 from functools import partial
 from typing import Any
 
@@ -68,6 +70,12 @@ from spawner.hub.patches.application import before_sessions
 from spawner.hub.patches.scopes import count_groups
 
 SECONDS_PER_DAY = 24 * 3600
+# What lives long is searched for garbage a hundred times as rarely as by default. Nobody is served
+# meanwhile, and thousands of sessions would be searched again and again as they are loaded.
+_GARBAGE = (5000, 20, 100)
+# A thread that reads Slurm's lists gives way to the event loop after this long. By default the loop
+# waits 5 ms for it after each look at the database or a socket.
+_SWITCH_S = 0.0005
 TLS_STRATEGIES = {TlsMode.STARTTLS: "before_bind", TlsMode.LDAPS: "on_connect"}
 
 
@@ -85,6 +93,8 @@ def apply_settings(c: Any, settings: Settings) -> None:
     except SiteError as error:
         # One sentence in place of a traceback through the site's configuration file.
         raise SystemExit(f"jupyterhub: {error}") from error
+    gc.set_threshold(*_GARBAGE)
+    sys.setswitchinterval(_SWITCH_S)
     _apply_hub(c, settings)
     _apply_pages(c, settings)
     _apply_login(c, settings)

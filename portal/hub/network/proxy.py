@@ -17,8 +17,6 @@ from sqlalchemy.exc import SQLAlchemyError
 from traitlets import Unicode, default
 
 LOOK_S = 1.0
-# Of `gc.set_threshold`: what lives long is searched a hundred times as rarely as by default.
-_GARBAGE = (5000, 20, 100)
 # Users of whom a round looks before the hub answers others: some 10 ms.
 _STEP = 50
 _ANSWER_TIMEOUT_S = 5.0
@@ -107,7 +105,6 @@ class SessionProxy(ConfigurableHTTPProxy):
             # would hold everybody up for a third of a second and more.
             gc.collect()
             gc.freeze()
-            gc.set_threshold(*_GARBAGE)
         routes = routes or await self.get_all_routes()
         others = {spec: route for spec, route in routes.items() if "user" not in route["data"]}
         await super().check_routes({}, service_dict, others)

@@ -41,6 +41,7 @@ class Carried:
     form_p95_ms: float
     home_p95_ms: float
     start_p95_s: float
+    n_failed_starts: int
     loop_stop_max_ms: float
     n_stops: int
     cpu_cores: float
@@ -86,6 +87,7 @@ def measure(size: Size) -> Carried:
             form_p95_ms=round(p95(found.took_ms["spawn"]), 1),
             home_p95_ms=round(p95(found.took_ms["home"]), 1),
             start_p95_s=round(p95(found.starts_ms) / 1000, 1),
+            n_failed_starts=found.n_failed,
             loop_stop_max_ms=round(max(stops_ms, default=0.0), 1),
             n_stops=sum(stop > 50 for stop in stops_ms),
             cpu_cores=round((cpu_s(site.pid) - cpu_before_s) / took_s, 2),

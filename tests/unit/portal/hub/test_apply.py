@@ -1,8 +1,10 @@
 """What the settings become on JupyterHub's configuration."""
 
 import copy
+import gc
 import json
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -282,3 +284,10 @@ def test_no_path_of_the_hub_is_written_as_if_it_were_at_the_root() -> None:
     }
 
     assert found == set()
+
+
+def test_threads_and_searches_for_garbage_leave_the_event_loop_its_turn(settings: Settings) -> None:
+    apply_settings(Config(), settings)
+
+    assert sys.getswitchinterval() < 0.001
+    assert gc.get_threshold()[2] >= 100
