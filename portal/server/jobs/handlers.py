@@ -13,8 +13,8 @@ from typing import Any
 
 from jupyter_server.base.handlers import APIHandler
 
+from dsportal.slurm.errors import OptionsError
 from portal.server.base.authorization import RouteArguments, for_the_user, whole_number
-from portal.server.jobs.errors import JobError
 from portal.server.jobs.job import Action, parse_action, parse_hours
 from portal.server.jobs.listing import JobList
 
@@ -38,11 +38,11 @@ class _JobsAPIHandler(RouteArguments, APIHandler):
         """Return the script that the request names, as a path below the file browser's root."""
         name = self.value("path")
         if not isinstance(name, str) or not name or "\0" in name:
-            raise JobError('Name the script to submit: {"path": "folder/sample.job"}.')
+            raise OptionsError('Name the script to submit: {"path": "folder/sample.job"}.')
         # Lexical only: links, such as the one to the shared storage, may lead out of the root.
         path = Path(os.path.normpath(self.root / name))
         if not path.is_relative_to(self.root):
-            raise JobError("The script is outside your files. Choose one in the file browser.")
+            raise OptionsError("The script is outside your files. Choose one in the file browser.")
         return path
 
     def offset(self) -> int:
@@ -118,7 +118,7 @@ class JobScriptHandler(_JobsAPIHandler):
         """Return its path from the root: `{"path": "folder/sample.job"}`."""
         path = await self.jobs.queue.find_script(job_id)
         if not path.is_relative_to(self.root):
-            raise JobError(f"{path} is outside your files. Submit it in a terminal.")
+            raise OptionsError(f"{path} is outside your files. Submit it in a terminal.")
         self.finish({"path": str(path.relative_to(self.root))})
 
 

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from portal.server.jobs.errors import JobError
+from dsportal.slurm.errors import OptionsError
 
 # A year.
 MOST_HOURS = 8760
@@ -90,7 +90,7 @@ def parse_action(value: object) -> Action:
     """Return what a request's `value` names."""
     action = next((action for action in Action if action == value), None)
     if action is None:
-        raise JobError(f"{value!r:.60} cannot be done to a job. Choose {', '.join(Action)}.")
+        raise OptionsError(f"{value!r:.60} cannot be done to a job. Choose {', '.join(Action)}.")
     return action
 
 
@@ -102,5 +102,5 @@ def parse_hours(value: object) -> int:
         hours = 0.0
     # Not a number is not in between.
     if not 1 / 60 <= hours <= MOST_HOURS:
-        raise JobError(f"{value!r:.60} is no time limit. Give hours, such as 2 or 0.5.")
+        raise OptionsError(f"{value!r:.60} is no time limit. Give hours, such as 2 or 0.5.")
     return round(hours * 3600)

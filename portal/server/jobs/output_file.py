@@ -6,15 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from dsportal.slurm.errors import PortalError
+from dsportal.slurm.errors import OptionsError
 
 MAX_OUTPUT_BYTES = 128 * 1024
-
-
-class OutputError(PortalError):
-    """The output of a job or a rank cannot be read."""
-
-    http_status = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +41,7 @@ def read_piece(path: Path, offset: int) -> Output:
     except FileNotFoundError:
         return Output(text="", next_offset=0, path=str(path))
     except OSError as error:
-        raise OutputError(f"The output {path} cannot be read ({error.strerror}).") from error
+        raise OptionsError(f"The output {path} cannot be read ({error.strerror}).") from error
     text = content.decode("utf-8", "replace")
     return Output(text=text, next_offset=begin + len(content), path=str(path))
 

@@ -12,13 +12,12 @@ from pathlib import Path
 
 from dsportal.diagnosis import Situation, explain_rejection
 from dsportal.diagnosis.messages import JOB
-from dsportal.slurm.errors import PortalError
+from dsportal.slurm.errors import OptionsError, PortalError
 from dsportal.slurm.listing import NO_SUCH_JOB, PARSABLE_JOB_ID, new_nonce
 from dsportal.slurm.units import format_walltime
 from dsportal.slurm.used import USED, parse_uses
 from portal.server.base.commands import VARIABLE as COMMANDS
 from portal.server.jobs.ended import EndedJobs
-from portal.server.jobs.errors import JobError, NoSuchJobError
 from portal.server.jobs.job import Action, SlurmJob
 from portal.server.jobs.jobs import QUEUED, is_job_id, parse_lists
 from portal.server.jobs.output_file import Output, read_piece
@@ -94,8 +93,8 @@ class JobQueue:
         """Cancel a job.
 
         Raises:
-            JobError: If it is no id, or this very session.
-            NoSuchJobError: If the user has no queued or running job with this id.
+            OptionsError: If it is no id, or this very session.
+            PortalError: If the user has no queued or running job with this id.
             SlurmUnavailableError: If Slurm did not answer.
             SlurmError: If Slurm refused.
         """
@@ -121,14 +120,15 @@ class JobQueue:
     async def _check_own(self, job_id: str) -> None:
         _check_id(job_id)
         if job_id == self._own_job_id:
-            raise JobError(
+            raise OptionsError(
                 f"Job {job_id} is this session. Save your work, then stop it in the Control Panel."
             )
         # scancel reports success for jobs that have ended, and for jobs of other users.
         if not await self._is_queued(job_id):
-            raise NoSuchJobError(
+            raise PortalError(
                 f"You have no job {job_id} that waits or runs, so nothing was changed. "
-                "Choose a job of the list."
+                "Choose a job of the list.",
+                http_status=404,
             )
 
     async def _is_queued(self, job_id: str) -> bool:
@@ -179,7 +179,7 @@ class JobQueue:
         """Submit a script and return the job's id; the job runs in the script's folder.
 
         Raises:
-            JobError: If the script cannot be read, or Slurm refuses it.
+            OptionsError: If the script cannot be read, or Slurm refuses it.
             SlurmUnavailableError: If Slurm did not answer.
         """
         # Refuses what is no job script with a better sentence than sbatch's.
@@ -188,7 +188,7 @@ class JobQueue:
         done = await run_command(argv, timeout_s=TIMEOUT_S)
         match = PARSABLE_JOB_ID.search(done.stdout)
         if done.exit_code != 0 or match is None:
-            raise JobError(_why_refused(done.stderr, text))
+            raise OptionsError(_why_refused(done.stderr, text))
         self._look([match[1]])
         return match[1]
 
@@ -207,14 +207,14 @@ class JobQueue:
         """Return the script that a job was submitted with, if it is still where it was.
 
         Raises:
-            JobError: If it is not, or accounting does not know it.
+            OptionsError: If it is not, or accounting does not know it.
         """
         _check_id(job_id)
         nonce, text = await self._ask_submitted(job_id)
         scripts = submitted_scripts(text, nonce, job_id)
         path = await asyncio.to_thread(existing_file, scripts)
         if path is None:
-            raise JobError(
+            raise OptionsError(
                 f"The script of job {job_id} is not known, or no longer where it was. Submit it "
                 "from the file browser."
             )
@@ -289,7 +289,7 @@ def parse_output_path(text: str) -> Path | None:
 
 def _check_id(job_id: str) -> None:
     if not is_job_id(job_id):
-        raise JobError(f"{job_id!r:.60} is no job id. Choose a job of the list.")
+        raise OptionsError(f"{job_id!r:.60} is no job id. Choose a job of the list.")
 
 
 def _why_refused(stderr: str, script: str) -> str:

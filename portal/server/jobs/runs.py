@@ -10,8 +10,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from dsportal.slurm.errors import PortalError
 from dsportal.slurm.listing import Squeue, new_nonce
-from portal.server.jobs.errors import NoSuchRunError, RunError
 from portal.server.jobs.job import SlurmJob
 from portal.server.jobs.output_file import Output, read_piece
 from portal.server.jobs.queue import JobQueue
@@ -78,7 +78,9 @@ class Runs:
         """Return the folder of a run."""
         folder = self.parent / name
         if NAME.fullmatch(name) is None or folder.is_symlink() or not folder.is_dir():
-            raise NoSuchRunError(f"There is no run {name!r:.80}. Choose one of the list.")
+            raise PortalError(
+                f"There is no run {name!r:.80}. Choose one of the list.", http_status=404
+            )
         return folder
 
     def read_output(self, name: str, rank: int, offset: int) -> Output:
@@ -95,18 +97,23 @@ class Runs:
         """Keep `label`, which the user calls a run; "" removes it."""
         folder = self.folder(name)
         if not isinstance(label, str) or len(label) > MOST_LABEL_CHARACTERS:
-            raise RunError(f"A name of a run is text of up to {MOST_LABEL_CHARACTERS} characters.")
+            raise PortalError(
+                f"A name of a run is text of up to {MOST_LABEL_CHARACTERS} characters.",
+                http_status=409,
+            )
         self._ended.pop(name, None)
         try:
             write_label(folder, " ".join(label.split()))
         except OSError as error:
-            raise RunError(f"The name cannot be kept ({error.strerror}). Make room.") from error
+            raise PortalError(
+                f"The name cannot be kept ({error.strerror}). Make room.", http_status=409
+            ) from error
 
     async def stop(self, name: str) -> None:
         """End the ranks of a run, with SIGTERM first, and cancel the run that is to follow it.
 
         Raises:
-            NoSuchRunError: If there is no such run, or it does not run.
+            PortalError: If there is no such run, or it does not run.
             SlurmUnavailableError: If Slurm did not answer.
             SlurmError: If Slurm refused.
         """
@@ -117,7 +124,9 @@ class Runs:
             raise SlurmUnavailableError("Slurm is not responding. Try again in a minute.")
         target = "" if record is None else _target(record, listing)
         if not target:
-            raise NoSuchRunError(f"The run {name} does not run any more. Reload the list.")
+            raise PortalError(
+                f"The run {name} does not run any more. Reload the list.", http_status=404
+            )
         if record is not None and not record.job_id:
             # The cell then says that the run was stopped, not that it failed.
             await asyncio.to_thread((folder / "stop").touch)
@@ -127,19 +136,21 @@ class Runs:
         """Remove the folder of a run that has ended.
 
         Raises:
-            NoSuchRunError: If there is no such run.
-            RunError: If it has not ended.
+            PortalError: If there is no such run.
+            PortalError: If it has not ended.
         """
         folder = self.folder(name)
         views = await self.list_runs(n=sys.maxsize)
         if any(view.record.name == name and not view.is_over for view in views):
-            raise RunError(f"The run {name} has not ended. Stop it first.")
+            raise PortalError(f"The run {name} has not ended. Stop it first.", http_status=409)
         self._ended.pop(name, None)
         self._sizes.pop(name, None)
         try:
             await asyncio.to_thread(shutil.rmtree, folder)
         except OSError as error:
-            raise RunError(f"{folder} cannot be removed ({error.strerror}).") from error
+            raise PortalError(
+                f"{folder} cannot be removed ({error.strerror}).", http_status=409
+            ) from error
 
     async def _ask_slurm(self, jobs: Sequence[SlurmJob] | None = None) -> Listing | None:
         nonce = new_nonce()

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from portal.server.jobs.errors import JobError
+from dsportal.slurm.errors import OptionsError
 from portal.server.jobs.output_file import open_plain
 
 MAX_SCRIPT_BYTES = 4 * 1024 * 1024
@@ -36,18 +36,18 @@ def read_script(script: Path) -> str:
     """Return the text of a file.
 
     Raises:
-        JobError: If it cannot be read, or is no job script.
+        OptionsError: If it cannot be read, or is no job script.
     """
     try:
         with open_plain(script) as file:
             # One byte more shows that it is larger.
             content = file.read(MAX_SCRIPT_BYTES + 1)
     except OSError as error:
-        raise JobError(
+        raise OptionsError(
             f"{script.name} cannot be read ({error.strerror}). Choose another file."
         ) from error
     if len(content) > MAX_SCRIPT_BYTES or not content.startswith(b"#!"):
-        raise JobError(
+        raise OptionsError(
             f"{script.name} is no job script. One begins with a line such as #!/bin/bash and holds "
             "lines that begin with #SBATCH."
         )

@@ -6,7 +6,6 @@ from dsportal.amounts import SECONDS_PER_MINUTE, count, format_duration
 from dsportal.slurm.errors import OptionsError
 from dsportal.slurm.listing import Squeue
 from dsportal.slurm.units import parse_time_left, parse_time_limit
-from portal.server.jobs.errors import JobError
 
 # Limit of a job, and how long it has run.
 TIMES = Squeue("lM")
@@ -42,12 +41,12 @@ def check_shorter(walltime_s: int, limit: str, used: str) -> None:
     limit_s, used_s = parse_time_limit(limit), parse_time_left(used) or 0
     asked = f"You asked for a time limit of {format_duration(walltime_s)}"
     if limit_s is not None and walltime_s >= limit_s:
-        raise JobError(
+        raise OptionsError(
             f"{asked}; the job has {format_duration(limit_s)}, and only administrators can give "
             "it more. Ask for less."
         )
     if walltime_s <= used_s:
-        raise JobError(f"{asked}; the job has run for longer. Cancel it if it is to end now.")
+        raise OptionsError(f"{asked}; the job has run for longer. Cancel it if it is to end now.")
 
 
 def parse_time(text: str) -> datetime | None:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from jupyter_server.base.handlers import APIHandler
 
+from dsportal.slurm.errors import OptionsError
 from dsportal.task.folders import parent_folder
 from portal.server.base.authorization import for_the_user, whole_number
 from portal.server.base.budget import job_name_of, read_charged
-from portal.server.notebook_jobs.errors import NotebookJobError
 from portal.server.notebook_jobs.order import check_budget, former_order, parse_order
 from spawner.slurm.resources import ResourcesPerGpu
 
@@ -97,10 +97,10 @@ async def run_dsportal(arguments: list[str]) -> str:
     except TimeoutError as error:
         process.kill()
         await process.wait()
-        raise NotebookJobError(
+        raise OptionsError(
             f"The job was not queued within {TIMEOUT_S} s. Look at your Slurm jobs, and try again."
         ) from error
     if process.returncode:
         words = said.decode(errors="replace").strip().removeprefix("dsportal: ")
-        raise NotebookJobError(words or "The job was not queued, and nothing said why. Try again.")
+        raise OptionsError(words or "The job was not queued, and nothing said why. Try again.")
     return printed.decode(errors="replace").strip()

@@ -13,8 +13,8 @@ from typing import Any
 
 from dsportal.amounts import SECONDS_PER_HOUR, count, format_duration
 from dsportal.slurm.again import EVERY
+from dsportal.slurm.errors import OptionsError
 from dsportal.task.folder import RunFolder
-from portal.server.notebook_jobs.errors import NotebookJobError
 from spawner.options.budget_messages import ChargedBudgets
 from spawner.slurm.resources import ResourcesPerGpu
 
@@ -63,21 +63,19 @@ def parse_order(body: bytes, root: Path) -> NotebookOrder:
         hours = float(values.get("hours", 8))
         every, at = (str(values.get(key) or "") for key in ("every", "at"))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-        raise NotebookJobError(
+        raise OptionsError(
             'Name the notebook: {"path": "train.ipynb", "gpus": 1, "nodes": 1, "hours": 8, '
             '"parameters": {"lr": "0.1"}}.'
         ) from error
     texts = {str(each): str(value) for each, value in parameters.items()}
     if any("\0" in text for text in (name, at, *texts, *texts.values())):
-        raise NotebookJobError("No name and no value can hold a null character. Take it away.")
+        raise OptionsError("No name and no value can hold a null character. Take it away.")
     if every and every not in EVERY:
-        raise NotebookJobError(f"{every!r:.60} is no day. Choose one of {', '.join(EVERY)}.")
+        raise OptionsError(f"{every!r:.60} is no day. Choose one of {', '.join(EVERY)}.")
     # Lexical only: links, such as the one to the shared storage, may lead out of the root.
     path = Path(os.path.normpath(root / name))
     if not path.is_relative_to(root) or path == root:
-        raise NotebookJobError(
-            "The notebook is outside your files. Choose one in the file browser."
-        )
+        raise OptionsError("The notebook is outside your files. Choose one in the file browser.")
     return NotebookOrder(
         path=path, gpus=gpus, nodes=nodes, hours=hours, parameters=texts, every=every, at=at
     )
@@ -94,7 +92,7 @@ def check_budget(order: NotebookOrder, per_gpu: ResourcesPerGpu, charged: Charge
     walltime_s = math.ceil(order.hours * SECONDS_PER_HOUR)
     if refusal := charged.why_not(per_gpu.resources(order.gpus), None, walltime_s):
         asked = f"{count(order.gpus, 'GPU')} for {format_duration(walltime_s)}"
-        raise NotebookJobError(f"You asked for {asked}. {refusal}")
+        raise OptionsError(f"You asked for {asked}. {refusal}")
 
 
 def former_order(run: str, parent: Path, root: Path) -> dict[str, Any]:
@@ -110,7 +108,7 @@ def former_order(run: str, parent: Path, root: Path) -> dict[str, Any]:
         with suppress(OSError, ValueError, KeyError, TypeError):
             plan = RunFolder(parent / run).read_plan()
     if plan is None or not plan.executes or not Path(plan.executes).is_relative_to(root):
-        raise NotebookJobError(f"There is no notebook of a run {run!r:.80} below your files.")
+        raise OptionsError(f"There is no notebook of a run {run!r:.80} below your files.")
     size: dict[str, float] = {"gpus": plan.n_ranks, "nodes": plan.n_nodes}
     if plan.walltime_s:
         size["hours"] = round(plan.walltime_s / SECONDS_PER_HOUR, 4)

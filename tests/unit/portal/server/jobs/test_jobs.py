@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.server.jobs.errors import JobError
+from dsportal.slurm.errors import OptionsError
 from portal.server.jobs.job import Action, parse_action, parse_hours
 from portal.server.jobs.jobs import (
     ENDED,
@@ -127,14 +127,14 @@ def test_a_job_that_runs_again_says_when() -> None:
     ("limit", "used"), [("1:00:00", "0:00"), ("30:00", "0:00"), ("2:00:00", "31:00")]
 )
 def test_a_time_limit_is_only_lowered_and_not_below_what_has_run(limit: str, used: str) -> None:
-    with pytest.raises(JobError):
+    with pytest.raises(OptionsError):
         check_shorter(30 * 60 if used != "0:00" else 3600, limit, used)
     check_shorter(30 * 60, "UNLIMITED", "29:00")
 
 
 @pytest.mark.parametrize("hours", ["nan", "0.001", None, [1], "1e9"])
 def test_a_time_limit_in_hours_is_a_number_of_them(hours: object) -> None:
-    with pytest.raises(JobError):
+    with pytest.raises(OptionsError):
         parse_hours(hours)
     assert parse_hours("0.5") == 1800
 
@@ -189,18 +189,18 @@ def test_job_ids_are_known(text: str) -> None:
 @pytest.mark.parametrize("text", ["--user=grace", "12 13", "", "12_[a]", "1;2", "-1"])
 async def test_no_option_of_a_command_passes_for_a_job_id(text: str) -> None:
     assert not is_job_id(text)
-    with pytest.raises(JobError, match="is no job id"):
+    with pytest.raises(OptionsError, match="is no job id"):
         await JobQueue("", Path("/nowhere")).cancel(text)
 
 
 @pytest.mark.parametrize("action", ["requeuehold", "", None, ["hold"]])
 def test_nothing_else_is_done_to_a_job(action: object) -> None:
-    with pytest.raises(JobError, match="Choose hold, release, requeue"):
+    with pytest.raises(OptionsError, match="Choose hold, release, requeue"):
         parse_action(action)
 
 
 async def test_a_session_does_not_cancel_itself() -> None:
-    with pytest.raises(JobError, match=r"is this session\. Save your work"):
+    with pytest.raises(OptionsError, match=r"is this session\. Save your work"):
         await JobQueue("7", Path("/nowhere")).cancel("7")
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from dsportal.slurm.errors import PortalError
 from dsportal.task.folder import RunFolder
 from dsportal.task.plan import End, Plan
 from portal.server.jobs import runs as runs_module
-from portal.server.jobs.errors import NoSuchRunError, RunError
 from portal.server.jobs.job import SlurmJob
 from portal.server.jobs.jobs import ENDED, parse_lists, parse_queue
 from portal.server.jobs.queue import JobQueue
@@ -131,7 +131,7 @@ def test_there_may_be_no_runs(tmp_path: Path) -> None:
 
 
 def test_a_run_that_goes_on_is_not_removed(runs: Runs) -> None:
-    with pytest.raises(RunError, match="Stop it first"):
+    with pytest.raises(PortalError, match="Stop it first"):
         asyncio.run(runs.remove(NEWER))
 
 
@@ -143,13 +143,13 @@ def test_a_run_that_has_ended_is_removed(runs: Runs) -> None:
 @pytest.mark.parametrize("name", ["..", "studies", f"{OLDER}x/..", "20261123-040506-train-zz99"])
 def test_nothing_but_runs_is_removed(runs: Runs, name: str) -> None:
     (runs.parent / "studies").mkdir()
-    with pytest.raises(NoSuchRunError):
+    with pytest.raises(PortalError, match="There is no run"):
         asyncio.run(runs.remove(name))
 
 
 def test_a_link_is_no_run(runs: Runs, tmp_path: Path) -> None:
     (runs.parent / "20261123-040508-train-ef67").symlink_to(tmp_path)
-    with pytest.raises(NoSuchRunError):
+    with pytest.raises(PortalError, match="There is no run"):
         asyncio.run(runs.remove("20261123-040508-train-ef67"))
 
 
@@ -157,14 +157,14 @@ def test_a_run_is_named(runs: Runs) -> None:
     runs.rename(OLDER, "  with \n dropout ")
     views = asyncio.run(runs.list_runs())
     assert views[1].as_json()["label"] == "with dropout"
-    with pytest.raises(RunError, match="80 characters"):
+    with pytest.raises(PortalError, match="80 characters"):
         runs.rename(OLDER, "x" * 81)
-    with pytest.raises(RunError, match="is text"):
+    with pytest.raises(PortalError, match="is text"):
         runs.rename(OLDER, None)
 
 
 def test_what_does_not_run_cannot_be_stopped(runs: Runs) -> None:
-    with pytest.raises(NoSuchRunError, match="does not run any more"):
+    with pytest.raises(PortalError, match="does not run any more"):
         asyncio.run(runs.stop(NEWER))
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from dsportal.slurm.errors import OptionsError
 from dsportal.task.folder import RunFolder
 from dsportal.task.plan import Plan
-from portal.server.notebook_jobs.errors import NotebookJobError
 from portal.server.notebook_jobs.order import NotebookOrder, former_order, parse_order
 
 ROOT = Path("/home/ada")
@@ -68,7 +68,7 @@ def test_a_form_begins_with_what_a_run_was_asked_for(tmp_path: Path) -> None:
     }
     folder.write_plan(replace(plan, executes=""))
     for name in (folder.name, "none", "../x", ".", ""):
-        with pytest.raises(NotebookJobError):
+        with pytest.raises(OptionsError):
             former_order(name, tmp_path, ROOT)
 
 
@@ -96,5 +96,5 @@ def test_what_a_request_leaves_out_has_a_default() -> None:
     ],
 )
 def test_a_request_that_asks_for_something_else_is_refused(body: bytes) -> None:
-    with pytest.raises(NotebookJobError):
+    with pytest.raises(OptionsError):
         parse_order(body, ROOT)
