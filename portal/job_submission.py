@@ -1,7 +1,5 @@
 """Queues the job of a notebook; says before when it would start, and which limits refuse it."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import pwd

@@ -1,7 +1,5 @@
 """Queries to Slurm's accounting: how jobs ended, what users held, and their limits."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import re

@@ -1,7 +1,5 @@
 """What one user may ask for: the site's limits, those of groups, and Slurm's accounting."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Why a session waits or has ended, from Slurm's answers and the job's log."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

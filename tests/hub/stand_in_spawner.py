@@ -5,8 +5,6 @@ jobs is tested with the real spawner. tests/unit/tests/hub/test_stand_in_spawner
 stand-in to what the real one offers the pages.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """Agents on a laptop: the server of the Model Context Protocol, on a real session."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

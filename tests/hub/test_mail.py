@@ -1,7 +1,5 @@
 """Mail about sessions, taken by a real mail server over StartTLS."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Iterator

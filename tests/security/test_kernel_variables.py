@@ -1,7 +1,5 @@
 """Another user of the node at the files of variables that move, which a kernel runs as code."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,8 +1,6 @@
 """An agent's side of the Model Context Protocol on standard input and output, from its
 specification."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

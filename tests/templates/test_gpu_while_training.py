@@ -1,7 +1,5 @@
 """The template whose kernel has a GPU for one cell, in a session that has none."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Hands mail to the site's mail server, and keeps what it did not take for later."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import smtplib

@@ -1,7 +1,5 @@
 """Looks at all sessions every few seconds and sends their users the mail that they asked for."""
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import logging

@@ -1,7 +1,5 @@
 """Data of a user's GPU hours, from Slurm's accounting, for the home page."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

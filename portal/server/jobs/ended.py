@@ -1,7 +1,5 @@
 """The user's jobs of the last day that have ended, as accounting tells them."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import time

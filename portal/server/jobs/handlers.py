@@ -3,8 +3,6 @@
 A run is a training that `dsportal.run` started, in this session or as a job of its own.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import asdict

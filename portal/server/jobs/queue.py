@@ -1,7 +1,5 @@
 """Runs squeue, sacct, sbatch, scontrol and scancel on the node as the user."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import pwd

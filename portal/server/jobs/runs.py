@@ -1,7 +1,5 @@
 """Lists, names, stops and removes the user's runs."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shutil

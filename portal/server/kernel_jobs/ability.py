@@ -1,7 +1,5 @@
 """Which kernels can run in a job of their own: Python's with an encryption that they know. Pure."""
 
-from __future__ import annotations
-
 from typing import Any
 
 _PROGRAM = "dsportal/start/kernel.py"

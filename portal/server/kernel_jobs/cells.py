@@ -1,7 +1,5 @@
 """`%gpu` of cells: questions of kernels, and the answers."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 from typing import Any

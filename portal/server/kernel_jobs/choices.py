@@ -1,7 +1,5 @@
 """What the dialog of a kernel's button offers: the cluster within the user's limits. Pure."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dsportal.amounts import SECONDS_PER_HOUR, format_duration

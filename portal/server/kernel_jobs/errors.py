@@ -1,7 +1,5 @@
 """Errors of kernels in Slurm jobs of their own."""
 
-from __future__ import annotations
-
 from dsportal.slurm.errors import PortalError
 
 

@@ -1,7 +1,5 @@
 """Takes GPUs back from kernels that do not use them, by the site's rules for idle sessions."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import math

@@ -1,7 +1,5 @@
 """What is known of a kernel that has, had or waits for GPUs in a job of its own."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """One cell on GPUs: its kernel stays, and another one in a job runs it with the variables."""
 
-from __future__ import annotations
-
 import asyncio
 import queue
 import shutil

@@ -1,7 +1,5 @@
 """The user's setting of whether variables come along, where JupyterLab keeps it."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace

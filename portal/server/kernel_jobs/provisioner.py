@@ -4,8 +4,6 @@ Source:
     jupyter_client 8.10, `KernelProvisionerBase` and `KernelManager`, which calls it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """What a user asks for a kernel: GPUs, their type, and for how long. Pure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

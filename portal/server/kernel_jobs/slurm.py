@@ -1,7 +1,5 @@
 """The Slurm job of a kernel: its sbatch command, its state, its end."""
 
-from __future__ import annotations
-
 import os
 import time
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Starts the jobs of kernels: their shape, folder and environment."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path, PurePosixPath

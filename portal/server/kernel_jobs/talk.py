@@ -4,8 +4,6 @@ A kernel asks on the channel on which it publishes, wherever it is, and is answe
 channel, which it reads while a cell runs. Both are for the user's own kernel and server alone.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager

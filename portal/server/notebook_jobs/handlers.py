@@ -1,7 +1,5 @@
 """REST API `portal/api/notebook-jobs`: run a notebook as a job, and when it would start."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

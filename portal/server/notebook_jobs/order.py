@@ -1,7 +1,5 @@
 """What the form of a notebook asks for, as a command line."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

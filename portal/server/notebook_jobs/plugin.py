@@ -1,7 +1,5 @@
 """The form "Run as a Job" of notebooks."""
 
-from __future__ import annotations
-
 from portal.server.base.feature import Feature, Plugin, Shared
 from portal.server.notebook_jobs.handlers import NotebookForecastHandler, NotebookJobsHandler
 

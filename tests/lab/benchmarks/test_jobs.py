@@ -1,7 +1,5 @@
 """Notebooks as jobs and sweeps beside sbatch, and the list of jobs of who has thousands."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import pytest

@@ -1,7 +1,5 @@
 """What accounts and QOS never give one job is refused before the queue."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Slurm commands of the notebook other than srun: queue a job, ask for its state, cancel it."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """What a run used of what it held, asked of Slurm's accounting."""
 
-from __future__ import annotations
-
 import os
 
 from dsportal.launch.commands import ask_slurm

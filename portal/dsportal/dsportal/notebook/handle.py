@@ -1,7 +1,5 @@
 """Handle of a run in the notebook: state, progress, output, result, and how to stop it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import Any, Literal

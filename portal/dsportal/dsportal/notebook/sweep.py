@@ -1,7 +1,5 @@
 """`sweep`: one function with many values of its arguments, as one array of Slurm jobs."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import shutil

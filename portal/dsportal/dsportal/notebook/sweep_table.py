@@ -1,7 +1,5 @@
 """How far a sweep is, as rows and as text. Pure."""
 
-from __future__ import annotations
-
 import html
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Jobs that run again every day or week: when, and the mark that Slurm keeps in their comment."""
 
-from __future__ import annotations
-
 import re
 import secrets
 from dataclasses import dataclass

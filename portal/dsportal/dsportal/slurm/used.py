@@ -1,7 +1,5 @@
 """What a job used of what it held, as Slurm measured it, and one sentence of advice."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 

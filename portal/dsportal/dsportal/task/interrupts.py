@@ -1,7 +1,5 @@
 """What an interrupt of the kernel means, and no second one while something is being stopped."""
 
-from __future__ import annotations
-
 import signal
 import sys
 import threading

@@ -1,7 +1,5 @@
 """A sweep beside the same program as an array of sbatch's, in turns, on the running portal."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -3,8 +3,6 @@
 It imports nothing of the tests, which the session's node may not see.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """A job that a cell waits for, when its kernel is interrupted and when it ends. A real kernel."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

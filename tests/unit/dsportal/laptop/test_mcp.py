@@ -1,7 +1,5 @@
 """The server of the Model Context Protocol, with a hub and a session of the test's answers."""
 
-from __future__ import annotations
-
 import asyncio
 import queue
 import threading

@@ -1,7 +1,5 @@
 """Each run of a job that runs again queues the next one, and only one."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Mapping, Sequence

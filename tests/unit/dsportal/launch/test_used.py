@@ -1,7 +1,5 @@
 """What a run says that it used."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Sequence
 

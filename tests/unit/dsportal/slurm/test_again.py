@@ -1,7 +1,5 @@
 """When a job runs again, and what Slurm keeps of that."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from datetime import datetime

@@ -1,7 +1,5 @@
 """What a job used, from sacct's lines."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What is said of the use of a whole session."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

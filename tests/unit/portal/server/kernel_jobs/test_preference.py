@@ -1,7 +1,5 @@
 """The user's setting of whether variables come along."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from types import SimpleNamespace
