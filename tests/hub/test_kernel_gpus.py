@@ -53,6 +53,12 @@ class Session:
 
         return asyncio.run(run())
 
+    def open(self, notebook: str) -> None:
+        """Open a notebook, and use its kernel from now on."""
+        wanted = {"path": notebook, "name": notebook, "type": "notebook"}
+        opened = ask(self, "POST", "api/sessions", json=wanted | {"kernel": {"name": "python3"}})
+        self.kernel = opened["kernel"]["id"]
+
     @property
     def gpus(self) -> dict[str, Any]:
         """What the button shows."""
@@ -219,6 +225,27 @@ def test_the_setting_of_jupyterlab_decides_whether_variables_come_along(session:
         assert ask(session, "GET", "portal/api/kernel-gpus")["variables"] == "never"
     finally:
         ask(session, "PUT", settings, json={"raw": "{}"})
+
+
+def test_a_session_without_gpus_follows_one_with_them_and_has_its_variables() -> None:
+    session = Session()
+    try:
+        session.client.stop(session.token)
+        session.client.start(session.token, gpus=1)
+        session.open("a.ipynb")
+        session.run("kept = [1]; log = open('/dev/null')")
+        assert session.gpus["session_gpus"] == 1
+        (words,) = ask(session, "POST", "portal/api/kernel-gpus/follow-up")["words"]
+        assert words == "a.ipynb: 1 variable comes along. Not restored: log (open file, cell 1)."
+
+        session.client.stop(session.token)
+        session.client.start(session.token, gpus=0)
+        session.open("a.ipynb")
+        assert session.run("print(kept)") == "[1]\n"
+        session.open("b.ipynb")
+        assert "not defined" in session.run("print(kept)")
+    finally:
+        session.client.stop(session.token)
 
 
 def test_idle_gpus_go_back_after_a_warning_and_the_variables_stay(quick_idleness: None) -> None:

@@ -267,6 +267,7 @@ SESSION_OWNER = frozenset({
     r"/portal/api/jobs/preview$",
     r"/portal/api/kernel-gpus$",
     r"/portal/api/kernel-gpus/held$",
+    r"/portal/api/kernel-gpus/follow-up$",
     r"/portal/api/kernels/([^/]+)/gpus$",
     r"/portal/api/kernels/([^/]+)/executions$",
     r"/portal/api/kernels/([^/]+)/executions/([^/]+)$",

@@ -9,7 +9,7 @@ import pytest
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-from playwright.sync_api import Locator, Page, expect  # noqa: E402
+from playwright.sync_api import Locator, Page, Route, expect  # noqa: E402
 
 from tests.support.chromium import TIMEOUT_MS, log_in, start_chromium  # noqa: E402
 from tests.support.notebook_server import CHECKOUT, NotebookServer, start_jupyterlab  # noqa: E402
@@ -98,6 +98,42 @@ def test_the_dialog_of_a_slurm_that_is_away_says_so(page: Page) -> None:
 
     expect(dialog.get_by_role("alert")).to_have_text("Slurm is not responding.")
     expect(dialog.get_by_role("button", name="Start the kernel anew")).to_have_count(0)
+
+
+def test_gpus_of_the_session_go_back_once_the_variables_are_saved(page: Page) -> None:
+    held = {"words": "2 GPUs of the session", "reason": "", "gpus": 0, "asked": ""}
+    held |= {"is_waiting": False, "session_gpus": 2}
+    page.route(at("kernels/[^/]+/gpus"), lambda route: route.fulfill(json=held))
+    page.route(at("kernel-gpus"), lambda route: route.fulfill(json=CHOICES))
+    refusal = {"message": "A cell runs in trains.ipynb."}
+    page.route(at("kernel-gpus/follow-up"), lambda route: route.fulfill(status=409, json=refusal))
+    ended: list[str] = []
+
+    def end(route: Route) -> None:
+        if route.request.method != "DELETE":
+            route.fallback()
+            return
+        ended.append(route.request.url)
+        route.fulfill(status=202, json=None)
+
+    page.route(at("session"), end)
+
+    def give_back() -> None:
+        page.get_by_role("button", name="2 GPUs of the session").click(timeout=TIMEOUT_MS)
+        page.get_by_role("dialog").get_by_role(
+            "button", name="Give the GPUs of the session"
+        ).click()
+        page.get_by_role("dialog").get_by_role("button", name="Save and give").click()
+
+    give_back()
+    expect(page.get_by_text("A cell runs in trains.ipynb.")).to_be_visible()
+    assert ended == []
+
+    page.route(at("kernel-gpus/follow-up"), lambda route: route.fulfill(json={"words": []}))
+    form = re.compile(r"/hub/spawn.*&gpus=0$")
+    with page.expect_request(form, timeout=TIMEOUT_MS):
+        give_back()
+    assert len(ended) == 1
 
 
 def test_gpus_of_kernels_are_listed_with_their_hours_and_given_back(page: Page) -> None:

@@ -12,6 +12,7 @@ from tornado.web import HTTPError
 from dsportal.slurm.errors import OptionsError, PortalError
 from portal.server.base.authorization import for_the_user
 from portal.server.base.guest_rights import is_guest
+from portal.server.kernel_jobs.follow_up import FollowUp
 from portal.server.kernel_jobs.idle_gpus import IdleGpus
 from portal.server.kernel_jobs.kernel_jobs import KernelJobs
 from portal.server.kernel_jobs.request import parse_request
@@ -41,7 +42,7 @@ class KernelGpusHandler(APIHandler):
 
         `variables` is "always" or "never"; without it the user's setting counts.
         """
-        self._refuse_guests()
+        _refuse_guest(self)
         body = self.get_json_body()
         if not isinstance(body, dict):
             raise OptionsError("The body has to be an object with gpus and, if wanted, hours.")
@@ -61,14 +62,26 @@ class KernelGpusHandler(APIHandler):
     @for_the_user
     async def delete(self, kernel_id: str) -> None:
         """Cancel what the kernel waits for: 204."""
-        self._refuse_guests()
+        _refuse_guest(self)
         self.jobs.cancel(kernel_id)
         self.set_status(204)
         self.finish()
 
-    def _refuse_guests(self) -> None:
-        if is_guest(self):
-            raise HTTPError(403, "Only the owner of this session asks for GPUs in it.")
+
+class FollowUpHandler(APIHandler):
+    """The session that follows this one."""
+
+    auth_resource = "kernels"
+
+    def initialize(self, follow_up: FollowUp) -> None:
+        """Store the argument of the route."""
+        self.follow_up = follow_up
+
+    @for_the_user
+    async def post(self) -> None:
+        """Save the variables of all notebooks for it: 200, and `words` for each."""
+        _refuse_guest(self)
+        self.finish(json.dumps({"words": await self.follow_up.save()}))
 
 
 class GpuChoicesHandler(APIHandler):
@@ -101,6 +114,11 @@ class HeldGpusHandler(APIHandler):
     async def get(self) -> None:
         """List them; see `IdleGpus.list_held`."""
         self.finish(json.dumps(await self.idle.list_held()))
+
+
+def _refuse_guest(handler: APIHandler) -> None:
+    if is_guest(handler):
+        raise HTTPError(403, "Only the owner of this session asks for GPUs in it.")
 
 
 def _heard(task: asyncio.Task[Any]) -> None:

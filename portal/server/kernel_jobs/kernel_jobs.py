@@ -70,9 +70,10 @@ class KernelJobs:
         self._gpu = "simulated GPU" if os.environ.get("PORTAL_GPUS_SIMULATED") == "1" else "GPU"
 
     def describe(self, kernel_id: str) -> dict[str, Any]:
-        """Return what a page shows of a kernel: `words`, `reason`, `gpus`, `is_waiting`."""
+        """Return what a page shows of a kernel; see `known.describe`, and `session_gpus`."""
         own = f"{count(self._n_gpus, self._gpu)} of the session" if self._n_gpus else "no GPU"
-        return describe(self._known.get(kernel_id), own, self._gpu)
+        known = self._known.get(kernel_id)
+        return {**describe(known, own, self._gpu), "session_gpus": self._n_gpus}
 
     async def choices(self, settings: KernelJobSettings) -> dict[str, Any]:
         """Return what the dialog offers, see `list_choices`, and the user's `variables`."""

@@ -12,7 +12,9 @@ from portal.server.base.feature import Feature, Plugin, Shared
 from portal.server.base.idle import IdlePolicy
 from portal.server.base.kernel_listener import Death
 from portal.server.kernel_jobs.cells import Cells
+from portal.server.kernel_jobs.follow_up import FollowUp
 from portal.server.kernel_jobs.handlers import (
+    FollowUpHandler,
     GpuChoicesHandler,
     HeldGpusHandler,
     KernelGpusHandler,
@@ -33,6 +35,7 @@ def load(shared: Shared) -> Feature:
     read = partial(read_preference, shared.server)
     jobs = KernelJobs(shared.server, shared.settings, KernelSlurm(), limits, place, read)
     Cells(shared.server.kernel_manager, jobs, settings).listen(shared.listener)
+    follow_up = FollowUp(shared.server, jobs.talks, settings, read)
     policy = replace(IdlePolicy.of(shared.settings), save_s=0.0)
     idle = IdleGpus(jobs, policy, shared.settings.meter.interval_s, shared.log)
     shared.notices.extend([jobs.notices, idle.notices])
@@ -51,6 +54,7 @@ def load(shared: Shared) -> Feature:
         (r"/portal/api/kernels/([^/]+)/gpus", KernelGpusHandler, arguments),
         (r"/portal/api/kernel-gpus", GpuChoicesHandler, arguments),
         (r"/portal/api/kernel-gpus/held", HeldGpusHandler, {"idle": idle}),
+        (r"/portal/api/kernel-gpus/follow-up", FollowUpHandler, {"follow_up": follow_up}),
     ]
 
     async def stop() -> None:
@@ -58,7 +62,13 @@ def load(shared: Shared) -> Feature:
         await jobs.stop()
 
     page_data = {"kernelGpus": True}
-    return Feature(routes=routes, page_data=page_data, start=idle.start, stop=stop)
+    return Feature(
+        routes=routes,
+        page_data=page_data,
+        prepare=follow_up.forget_old,
+        start=idle.start,
+        stop=stop,
+    )
 
 
 PLUGIN = Plugin(load, is_on=lambda settings: settings.kernel_jobs.enabled)

@@ -51,6 +51,18 @@ class Saved:
     why: str = ""
     is_told: bool = True
 
+    @classmethod
+    def of(cls, folder: Path, said: dict[str, Any], *, is_told: bool = True) -> Saved:
+        """Return what a kernel says that it has saved, `said`, in a folder."""
+        return cls(
+            folder=folder,
+            n_variables=said.get("saved", 0),
+            n_bytes=said.get("bytes", 0),
+            lost=tuple(said.get("lost", ())),
+            why=said.get("why", ""),
+            is_told=is_told,
+        )
+
     @property
     def words(self) -> str:
         """What comes along, and what does not."""
@@ -213,14 +225,6 @@ async def saved_in(
         async with waiting as cell:
             tell("The variables are being saved.")
             said = check_answer(await cell.save(**save_order(folder, settings)))
-            saved = Saved(
-                folder=folder,
-                n_variables=said.get("saved", 0),
-                n_bytes=said.get("bytes", 0),
-                lost=tuple(said.get("lost", ())),
-                why=said.get("why", ""),
-                is_told=cell.is_seen,
-            )
-            yield saved, cell
+            yield Saved.of(folder, said, is_told=cell.is_seen), cell
     finally:
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)

@@ -20,7 +20,7 @@ from ipykernel.iostream import IOPubThread
 from ipykernel.kernelapp import IPKernelApp
 from zmq.eventloop.zmqstream import ZMQStream
 
-from . import ask_line, gpu_magic, module_magic, tensorboard_magic
+from . import ask_line, follow_up, gpu_magic, module_magic, tensorboard_magic
 from .kernel_ports import forward_ports, make_private_folder
 from .other_services import advise
 from .python_path import offer_library
@@ -80,6 +80,7 @@ class NotebookKernel(IPKernelApp):
         tensorboard_magic.register_magic(self.shell)
         module_magic.register_magic(self.shell)
         gpu_magic.register_magic(self.shell)
+        follow_up.offer(self.shell)
         if os.environ.get("PORTAL_ASSISTANT_URL"):
             ask_line.register_magic(self.shell)
         self.shell.events.register("post_run_cell", advise)

@@ -7,6 +7,7 @@ import {
   showDialog
 } from '@jupyterlab/apputils';
 import { PageConfig } from '@jupyterlab/coreutils';
+import { IDocumentManager } from '@jupyterlab/docmanager';
 import { DocumentWidget } from '@jupyterlab/docregistry';
 import { ServerConnection } from '@jupyterlab/services';
 import { Poll } from '@lumino/polling';
@@ -14,7 +15,9 @@ import { Widget } from '@lumino/widgets';
 
 import { askPortal, fetchPortal } from '../base/api';
 import { Form, IField, Values } from '../base/form';
-import { withGuide } from '../base/guide';
+import { textWithGuide, withGuide } from '../base/guide';
+import { replaceSession } from '../lab/restart';
+import { ISession } from '../session/session';
 
 const INTERVAL_MS = 5_000;
 
@@ -24,6 +27,8 @@ interface IGpus {
   readonly gpus: number;
   readonly asked: string;
   readonly is_waiting: boolean;
+  /** Of the session itself. */
+  readonly session_gpus: number;
 }
 
 interface IChoices {
@@ -38,7 +43,14 @@ interface IChoices {
   readonly variables: string;
 }
 
-const NONE: IGpus = { words: 'no GPU', reason: '', gpus: 0, asked: '', is_waiting: false };
+const NONE: IGpus = {
+  words: 'no GPU',
+  reason: '',
+  gpus: 0,
+  asked: '',
+  is_waiting: false,
+  session_gpus: 0
+};
 
 /** Shows what the kernel of a notebook has, and asks for more or less. */
 class GpuButton extends Widget {
@@ -48,7 +60,8 @@ class GpuButton extends Widget {
 
   constructor(
     private readonly settings: ServerConnection.ISettings,
-    private readonly context: ISessionContext
+    private readonly context: ISessionContext,
+    private readonly giveSessionBack: (() => Promise<void>) | null
   ) {
     super();
     this.addClass('jp-ToolbarButton');
@@ -130,16 +143,25 @@ class GpuButton extends Widget {
       reason = (error as Error).message;
     }
     const back = Dialog.warnButton({ label: 'Give the GPUs back', actions: ['back'] });
+    const isOfSession = this.giveSessionBack !== null && this.state.session_gpus > 0;
+    const ofSession = Dialog.createButton({
+      label: 'Give the GPUs of the session back…',
+      accept: false,
+      actions: ['session']
+    });
     const { button, value } = await showDialog({
       title: `This kernel has ${this.state.words}`,
       body: withGuide(makeForm(choices, this.state, reason), 'kernelGpus'),
       buttons: [
         Dialog.cancelButton(),
+        ...(isOfSession ? [ofSession] : []),
         ...(this.state.gpus ? [back] : []),
         ...(choices ? [Dialog.okButton({ label: 'Start the kernel anew' })] : [])
       ]
     });
-    if (button.accept && this.path) {
+    if (button.actions.includes('session')) {
+      await this.giveSessionBack?.();
+    } else if (button.accept && this.path) {
       const asked = button.actions.includes('back')
         ? { gpus: 0, ...(choices ? comeAlong(value!) : {}) }
         : requested(value!);
@@ -191,18 +213,51 @@ function comeAlong({ variables }: Values): Values {
   return { variables: variables ? 'always' : 'never' };
 }
 
+/** Put a session without GPUs in the place of this one, with the variables of its notebooks. */
+async function giveSessionBack(
+  app: JupyterFrontEnd,
+  documents: IDocumentManager,
+  session: ISession
+): Promise<void> {
+  const { serverSettings } = app.serviceManager;
+  const { button } = await showDialog({
+    title: 'Give the GPUs of the session back?',
+    body: textWithGuide(
+      'All open documents and the variables of their kernels are saved, this session ends, and a ' +
+        'new one without GPUs is requested. The same notebooks reopen in it. Their variables are ' +
+        'back at the first cell that you run.',
+      'kernelGpus'
+    ),
+    buttons: [
+      Dialog.cancelButton({ label: 'Keep this session' }),
+      Dialog.warnButton({ label: 'Save and give the GPUs back' })
+    ]
+  });
+  if (button.accept) {
+    await replaceSession(app, documents, session, '&gpus=0', async () => {
+      await askPortal(serverSettings, 'kernel-gpus/follow-up', 'POST', {});
+    });
+  }
+}
+
 /** The button beside the name of a notebook's kernel. */
 export const kernelGpusPlugin: JupyterFrontEndPlugin<void> = {
   id: 'data-scientist-portal:kernel-gpus',
   description: 'Shows the GPUs of the kernel of a notebook, and asks for others.',
   autoStart: true,
-  optional: [IToolbarWidgetRegistry],
-  activate: (app: JupyterFrontEnd, toolbars: IToolbarWidgetRegistry | null) => {
+  optional: [IToolbarWidgetRegistry, IDocumentManager, ISession],
+  activate: (
+    app: JupyterFrontEnd,
+    toolbars: IToolbarWidgetRegistry | null,
+    documents: IDocumentManager | null,
+    session: ISession | null
+  ) => {
     const { serverSettings } = app.serviceManager;
     const isOffered = PageConfig.getOption('kernelGpus') === 'true';
     toolbars?.addFactory('Notebook', 'kernelGpus', panel => {
       const { context } = panel as DocumentWidget;
-      return isOffered ? new GpuButton(serverSettings, context.sessionContext) : new Widget();
+      const back = documents && session && (() => giveSessionBack(app, documents, session));
+      return isOffered ? new GpuButton(serverSettings, context.sessionContext, back) : new Widget();
     });
   }
 };

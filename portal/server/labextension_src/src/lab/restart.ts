@@ -37,15 +37,29 @@ export async function restartSession(
       Dialog.warnButton({ label: 'Save and start a new session' })
     ]
   });
-  if (!button.accept) {
-    return;
+  if (button.accept) {
+    await replaceSession(app, documents, session);
   }
+}
+
+/**
+ * Save all documents, end this session and ask for one with the same choices, but for `changes` of
+ * the form's address. What is to be done `before` the end may refuse it.
+ */
+export async function replaceSession(
+  app: JupyterFrontEnd,
+  documents: IDocumentManager,
+  session: ISession,
+  changes = '',
+  before: () => Promise<void> = () => Promise.resolve()
+): Promise<void> {
   const unsaved = await saveAll(app, documents);
   if (unsaved.length > 0) {
     Notification.error(`This session keeps running. ${notSaved(unsaved)}`, { autoClose: false });
     return;
   }
   try {
+    await before();
     await session.end();
   } catch (error) {
     Notification.error((error as Error).message, { autoClose: false });
@@ -54,7 +68,7 @@ export async function restartSession(
   for (let i = 0; i < MOST_PAUSES && !(await hasEnded(session)); i++) {
     await new Promise(resolve => setTimeout(resolve, PAUSE_MS));
   }
-  window.location.assign(newSessionUrl());
+  window.location.assign(newSessionUrl() + changes);
 }
 
 /** While the last session is still ending, the hub redirects requests for a new one. */

@@ -23,11 +23,14 @@ from jupyter_server.services.kernels.kernelmanager import AsyncMappingKernelMana
 from traitlets.config import Config
 
 from dsportal.slurm.states import Phase
+from dsportal.start.follow_up import FOLDER as FOLLOW_UP
 from portal.server.base.idle import IdlePolicy
 from portal.server.base.kernel_listener import Death, KernelListener, Published
 from portal.server.base.private_dir import make_private_dir
 from portal.server.kernel_jobs import kernel_jobs, lend, variables
 from portal.server.kernel_jobs.cells import MESSAGE, Cells
+from portal.server.kernel_jobs.errors import KernelJobError
+from portal.server.kernel_jobs.follow_up import FollowUp
 from portal.server.kernel_jobs.idle_gpus import IdleGpus
 from portal.server.kernel_jobs.job import Progress
 from portal.server.kernel_jobs.kernel_jobs import KernelJobs
@@ -108,8 +111,12 @@ class Session:
         )
         self.queue = LocalQueue()
 
+        self.notebooks: dict[str, str] = {}
+
         async def list_sessions() -> list[Any]:
-            return []
+            return [
+                {"kernel": {"id": kernel}, "path": path} for kernel, path in self.notebooks.items()
+            ]
 
         server = SimpleNamespace(
             kernel_manager=self.kernels,
@@ -124,6 +131,7 @@ class Session:
         self.preference = Variables.ALWAYS
         read = lambda: self.preference  # noqa: E731
         self.jobs = KernelJobs(server, settings, self.queue, Limits(), place, read)
+        self.follow_up = FollowUp(server, self.jobs.talks, settings.kernel_jobs, read)
         listener = KernelListener(log)
         self.deaths: list[Death] = []
         listener.on_death(self.deaths.append)
@@ -366,6 +374,81 @@ def test_the_setting_decides_whether_variables_come_along_unless_a_line_does(wit
         assert "always, ask or never" in await one.run("%gpu 1 --variables some")
 
     within(moves)
+
+
+async def opened(one: Session, notebook: str, session: str = "78") -> str:
+    """Start the kernel of a notebook as Jupyter does, and use it from now on."""
+    environ = {**os.environ, "JPY_SESSION_NAME": notebook, "SLURM_JOB_ID": session}
+    one.id = await one.kernels.start_kernel(kernel_name="own", path="", env=environ)
+    one.notebooks[one.id] = notebook
+    return one.id
+
+
+def test_a_notebook_of_the_next_session_has_the_variables_at_its_first_cell(within: Any) -> None:
+    async def follows(one: Session) -> None:
+        old = await opened(one, "train.ipynb")
+        await one.run(MAKE)
+        (words,) = await one.follow_up.save()
+        assert words.startswith("train.ipynb: 7 variables come along. Not restored: lock")
+        # The session may stay: its kernel goes on.
+        assert await one.run("print(factor)") == "2\n"
+        await one.kernels.shutdown_kernel(old)
+        one.notebooks.clear()
+        await opened(one, "train.ipynb", session="77")
+        assert "NameError" in await one.run("factor")
+        one.notebooks.clear()
+
+        await opened(one, "other.ipynb")
+        assert "NameError" in await one.run("factor")
+        await opened(one, "train.ipynb")
+        shown = await one.run(CHECK)
+        assert "Variables of the session before that are back: 7." in shown
+        assert shown.endswith("True 5 True True\n")
+        assert await one.run("print(numbers is same, factor)") == "True 2\n"
+        await opened(one, "train.ipynb")
+        assert "NameError" in await one.run("factor")
+
+        busy = asyncio.create_task(one.run("import time; time.sleep(3)"))
+        await one.until(lambda: one.kernels.get_kernel(one.id).execution_state == "busy")
+        with pytest.raises(KernelJobError, match="A cell runs in train"):
+            await one.follow_up.save()
+        await busy
+
+    within(follows)
+
+
+def test_variables_that_cannot_all_be_saved_leave_nothing_behind(
+    within: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def follows(one: Session) -> None:
+        await opened(one, "small.ipynb")
+        await one.run("x = 1")
+        await opened(one, "large.ipynb")
+        await one.run("text = 'a' * 3_000_000")
+
+        with pytest.raises(KernelJobError, match="Largest: text"):
+            await one.follow_up.save()
+        assert not list((Path.home() / FOLLOW_UP).iterdir())
+
+    # 20 of these are the site's limit.
+    monkeypatch.setattr(variables, "_GB", 100_000)
+    within(follows)
+
+
+def test_what_was_saved_for_a_session_that_did_not_follow_is_forgotten(within: Any) -> None:
+    async def follows(one: Session) -> None:
+        await opened(one, "train.ipynb")
+        await one.run("x = 1")
+        await one.follow_up.save()
+        (folder,) = (Path.home() / FOLLOW_UP).iterdir()
+        os.utime(folder / "index.json", (1, 1))
+
+        await opened(one, "train.ipynb")
+        assert "NameError" in await one.run("x")
+        one.follow_up.forget_old()
+        assert not folder.exists()
+
+    within(follows)
 
 
 def truncate(folder: Path) -> None:
