@@ -73,6 +73,10 @@ class Cells:
             talk.tell(await self._jobs.change(kernel_id, request, talk), "told")
         except PortalError as error:
             talk.tell(str(error), "refused")
+        # Else the cell would wait for ever.
+        except Exception as error:
+            talk.tell(f"The notebook server failed. {type(error).__name__}: {error}", "refused")
+            raise
         except asyncio.CancelledError:
             talk.tell(CANCELLED, "told")
             raise

@@ -5,6 +5,8 @@ long as their imports take.
 """
 # mypy: allow-untyped-defs, allow-untyped-calls
 
+from __future__ import annotations
+
 import contextlib
 import glob
 import hashlib

@@ -38,6 +38,7 @@ from portal.server.kernel_jobs.provisioner import FOLDER
 from portal.server.kernel_jobs.request import GpuRequest, Variables
 from portal.server.kernel_jobs.slurm import JobRequest, JobStatus, KernelSlurm
 from portal.settings.session_tables import read_settings
+from spawner.options.budget_messages import ChargedBudgets
 from spawner.options.limits import Limits
 from spawner.slurm.catalog import Catalog
 from tests.support.checkout import CHECKOUT
@@ -56,13 +57,19 @@ class LocalQueue(KernelSlurm):
         self.requests: list[JobRequest] = []
         self.waits = False
         self.never_tells = False
+        self.fails = False
         self.end = "It reached its time limit."
 
     async def read_catalog(self) -> Catalog:
         here = replace(node("node02", {"v100": 2}), address="127.0.0.1")
         return Catalog(partitions={"gpu": partition("gpu", here, is_default=True)})
 
+    async def read_charged(self, partition: str) -> ChargedBudgets:
+        return ChargedBudgets()
+
     async def submit(self, request: JobRequest) -> int:
+        if self.fails:
+            raise ValueError("This Slurm says something new.")
         self.requests.append(request)
         job_id = 100 + len(self.requests)
         with (request.folder / "job.log").open("wb") as log:
@@ -673,6 +680,16 @@ def test_a_question_that_nobody_heard_is_asked_again_and_answered_once(
         assert len(one.queue.requests) == 1
 
     monkeypatch.setattr(Cells, "_hear", deaf_at_first)
+    within(asks)
+
+
+def test_what_the_server_did_not_foresee_ends_the_cell_and_holds_nothing(within: Any) -> None:
+    async def asks(one: Session) -> None:
+        one.queue.fails = True
+        assert "This Slurm says something new." in await one.run("%gpu 1")
+        assert await one.run(WHERE) == "77\n"
+        assert one.jobs.describe(one.id)["is_waiting"] is False
+
     within(asks)
 
 
