@@ -17,6 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from traitlets import Unicode, default
 
 LOOK_S = 1.0
+_ROUNDS_OF_START = 2
 # Users of whom a round looks before the hub answers others: some 10 ms.
 _STEP = 50
 _ANSWER_TIMEOUT_S = 5.0
@@ -41,6 +42,7 @@ class SessionProxy(ConfigurableHTTPProxy):
     _start = ""
     _watch: asyncio.Task[None] | None = None
     _has_answered = False
+    _n_rounds = 0
     # By route: when somebody used it last, as the proxy says, and as the database has it by now.
     _used_at: Mapping[str, str] = MappingProxyType({})
     _noted: dict[str, str]
@@ -101,9 +103,10 @@ class SessionProxy(ConfigurableHTTPProxy):
         # Not earlier: before the first check the hub has not loaded its sessions.
         if self._watch is None:
             self._watch = asyncio.ensure_future(self._watch_starts())
-            # What is loaded by now stays. With thousands of sessions, each search for garbage in it
-            # would hold everybody up for a third of a second and more.
-            gc.collect()
+        # What is loaded by now stays, at the second round also what came late. With thousands of
+        # sessions, each search for garbage in it would hold everybody up for a third of a second.
+        if self._n_rounds < _ROUNDS_OF_START:
+            self._n_rounds += 1
             gc.freeze()
         routes = routes or await self.get_all_routes()
         others = {spec: route for spec, route in routes.items() if "user" not in route["data"]}

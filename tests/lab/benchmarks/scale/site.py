@@ -79,11 +79,6 @@ def timed(handle):
         task = getattr(handle._callback, "__self__", None)
         what = task.get_coro() if isinstance(task, asyncio.Task) else handle._callback
         name = getattr(what, "__qualname__", what)
-        try:
-            request = what.cr_frame.f_locals["self"].request
-            name = request.method + " " + request.path
-        except (AttributeError, KeyError):
-            pass
         print(began, took, time.thread_time() - used, name, file=steps)
 asyncio.events.Handle._run = timed
 """
