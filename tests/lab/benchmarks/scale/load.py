@@ -1,6 +1,7 @@
 """People at a large site: pages, starts and reports of activity, each at its own rate."""
 
 import asyncio
+import contextlib
 import itertools
 import json
 import random
@@ -36,11 +37,13 @@ class Found:
         took_ms: Of each page, by its name.
         starts_ms: From the request for a session until it was ready.
         n_failed: Starts that ended without a session, or took over a minute.
+        n_failed_pages: Pages that did not come within a minute, or with an error.
     """
 
     took_ms: dict[str, list[float]] = field(default_factory=lambda: {"spawn": [], "home": []})
     starts_ms: list[float] = field(default_factory=list)
     n_failed: int = 0
+    n_failed_pages: int = 0
 
 
 class People:
@@ -83,35 +86,41 @@ class People:
     async def _look(self) -> None:
         page, number = next(self._orders)
         began = time.monotonic()
-        answer = await self._ask("GET", f"/{page}", {"Cookie": self._pages[page][number]})
+        try:
+            answer = await self._ask("GET", f"/{page}", {"Cookie": self._pages[page][number]})
+            if {"spawn": b"<form", "home": b'id="stop"'}[page] not in answer.body:
+                raise RuntimeError(f"not the page {page!r}: {answer.body[:2000].decode()}")
+        except HTTPClientError:
+            self._found.n_failed_pages += 1
+        # A page that did not come counts with the time that was waited for it.
         self._found.took_ms[page].append(1000 * (time.monotonic() - began))
-        if {"spawn": b"<form", "home": b'id="stop"'}[page] not in answer.body:
-            raise RuntimeError(f"that is not the page {page!r}: {answer.body[:2000].decode()}")
 
     async def _report(self) -> None:
         name, token = next(self._reports)
         now = datetime.now(UTC).isoformat()
         body = {"last_activity": now, "servers": {"": {"last_activity": now}}}
-        await self._ask("POST", f"/api/users/{name}/activity", _token(token), body)
+        # A server tells of it again.
+        with contextlib.suppress(HTTPClientError):
+            await self._ask("POST", f"/api/users/{name}/activity", _token(token), body)
 
     async def _start(self) -> None:
-        name = next(self._starts)
-        headers, began = _token(self._site.operator), time.monotonic()
-        try:
-            await self._ask("POST", f"/api/users/{name}/server", headers, {"gpus": 1})
-        except HTTPClientError:
-            self._found.n_failed += 1
-            return
+        name, began = next(self._starts), time.monotonic()
+        with contextlib.suppress(HTTPClientError):
+            if await self._is_started(name, began):
+                self._found.starts_ms.append(1000 * (time.monotonic() - began))
+                return
+        self._found.n_failed += 1
+
+    async def _is_started(self, name: str, began: float) -> bool:
+        headers = _token(self._site.operator)
+        await self._ask("POST", f"/api/users/{name}/server", headers, {"gpus": 1})
         while time.monotonic() < began + _TIMEOUT_S:
             answer = await self._ask("GET", f"/api/users/{name}", headers)
             server = json.loads(answer.body)["servers"].get("")
-            if server is None:
-                break
-            if server["ready"]:
-                self._found.starts_ms.append(1000 * (time.monotonic() - began))
-                return
+            if server is None or server["ready"]:
+                return server is not None
             await asyncio.sleep(0.5)
-        self._found.n_failed += 1
+        return False
 
     async def _ask(
         self, method: str, path: str, headers: dict[str, str], body: object = None

@@ -42,6 +42,7 @@ class Carried:
     home_p95_ms: float
     start_p95_s: float
     n_failed_starts: int
+    n_failed_pages: int
     loop_stop_max_ms: float
     n_stops: int
     cpu_cores: float
@@ -86,8 +87,9 @@ def measure(size: Size) -> Carried:
             take_up_cpu_s=round(take_up_cpu_s, 1),
             form_p95_ms=round(p95(found.took_ms["spawn"]), 1),
             home_p95_ms=round(p95(found.took_ms["home"]), 1),
-            start_p95_s=round(p95(found.starts_ms) / 1000, 1),
+            start_p95_s=round(p95(found.starts_ms) / 1000, 1) if found.starts_ms[1:] else 0.0,
             n_failed_starts=found.n_failed,
+            n_failed_pages=found.n_failed_pages,
             loop_stop_max_ms=round(max(stops_ms, default=0.0), 1),
             n_stops=sum(stop > 50 for stop in stops_ms),
             cpu_cores=round((cpu_s(site.pid) - cpu_before_s) / took_s, 2),
