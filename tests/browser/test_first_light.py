@@ -195,20 +195,6 @@ def test_7_tensorboard_button_opens_a_folder_in_a_tab(page: Page, context: Brows
     tab.close()
 
 
-def test_7_tensorboard_opens_from_the_context_menu_of_notebook_7(context: BrowserContext) -> None:
-    page = context.new_page()
-    page.goto(f"{ADDRESS}/user/{USER}/tree/templates/tensorflow")
-    expect(file_in_browser(page, "logs")).to_be_visible(timeout=60_000)
-    file_in_browser(page, "logs").click(button="right")
-    with context.expect_page() as opened:
-        page.locator(".lm-Menu").get_by_text(re.compile("TensorBoard")).click()
-    tab = opened.value
-    tab.wait_for_url(re.compile("/portal/tensorboards/"), timeout=20_000)
-    expect_curves(tab)
-    tab.close()
-    page.close()
-
-
 def test_8_horovod_trains_on_all_gpus_with_equal_weights(page: Page) -> None:
     open_notebook(page, "horovod", "digits.ipynb")
     restart_and_run_all(page)

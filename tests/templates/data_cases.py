@@ -3,26 +3,20 @@
 Prints a line for each case, OUTCOME and JSON, as tests/support/launch_cases.py does.
 """
 
-import fcntl
 import io
 import json
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 from PIL import Image
 
-import dsportal.data.shards
 from dsportal.data import (
-    DataError,
     find_images,
     read_jpegs,
     read_shards,
     storage_report,
-    verify_shards,
     write_shards,
 )
 
@@ -52,98 +46,6 @@ def case_write_and_read(place: Path) -> dict[str, object]:
     }
 
 
-def case_resume(place: Path) -> dict[str, object]:
-    """Take two shards of four away, as a stopped call leaves them, and write again.
-
-    Args:
-        place: An empty folder.
-
-    Returns:
-        Which shards were made anew, and whether all is as it was.
-    """
-    jpegs = make_images(place)
-    first = write_shards(jpegs, place / "shards", n_shards=4)
-    paths = [Path(path) for path in first.paths()]
-    paths[1].unlink()
-    paths[2].write_bytes(paths[2].read_bytes()[:100])
-    paths[3].with_name(f".{paths[3].name}.new").write_bytes(b"left")
-    before = {path.name: path.stat().st_ino for path in paths if path.exists()}
-    again = write_shards(jpegs, place / "shards", n_shards=4)
-    made = [path.name for path in paths if path.stat().st_ino != before.get(path.name)]
-    return {"made": made, "is_same": again == first, "damage": damage(first.path, paths[3])}
-
-
-def case_refuse(place: Path) -> dict[str, object]:
-    """Ask for what cannot be.
-
-    Args:
-        place: An empty folder.
-    """
-    jpegs = make_images(place)
-    (jpegs / "cat" / "text.jpg").write_text("no image")
-    left_out = write_shards(jpegs, place / "shards", n_shards=2)
-    (place / "empty").mkdir()
-    other = make_images(place, name="other", n_images=N_IMAGES + 1)
-    return {
-        "other_images": said(write_shards, other, place / "shards", n_shards=2),
-        "other_writer": said_while_locked(jpegs, place / "locked"),
-        "left_out": repr(left_out),
-        "no_images": said(write_shards, place / "empty", place / "other"),
-        "other_number": said(write_shards, jpegs, place / "shards", n_shards=3),
-        "no_shards": said(verify_shards, place / "empty"),
-        "no_rights": said(write_shards, jpegs, "/proc/shards"),
-    }
-
-
-def case_interrupt(place: Path) -> dict[str, object]:
-    """Stop while every shard is half written, then write again.
-
-    Args:
-        place: An empty folder.
-
-    Returns:
-        The shards that lay there after the stop, and what the second call made.
-    """
-    jpegs = make_images(place)
-    stopped, half_written = threading.Event(), threading.Barrier(5)
-    record = dsportal.data.shards._record
-
-    class Stop(threading.Event):
-        def set(self):
-            super().set()
-            stopped.set()
-
-    class InterruptedBar:
-        def __init__(self, *words):
-            pass
-
-        def draw(self, *words):
-            half_written.wait(30)
-            raise KeyboardInterrupt
-
-    def slow_record(image, data):
-        if not stopped.is_set():
-            half_written.wait(30)
-            stopped.wait(30)
-        return record(image, data)
-
-    changed = {
-        "threading": SimpleNamespace(Event=Stop, Lock=threading.Lock),
-        "Bar": InterruptedBar,
-        "_record": slow_record,
-    }
-    kept = {name: getattr(dsportal.data.shards, name) for name in changed}
-    try:
-        vars(dsportal.data.shards).update(changed)
-        write_shards(jpegs, place / "shards", n_shards=4, n_workers=4)
-    except KeyboardInterrupt:
-        left = sorted(path.name for path in (place / "shards").glob("shard-*"))
-    finally:
-        vars(dsportal.data.shards).update(kept)
-    write_shards(jpegs, place / "shards", n_shards=4)
-    return {"left": left, "made": repr(verify_shards(place / "shards"))}
-
-
 def case_slow_open(place: Path) -> dict[str, object]:
     """Measure with 20 ms more for each opening.
 
@@ -167,9 +69,9 @@ def case_slow_open(place: Path) -> dict[str, object]:
     }
 
 
-def make_images(place: Path, name: str = "jpeg", n_images: int = N_IMAGES) -> Path:
-    folder = place / name
-    for number in range(n_images):
+def make_images(place: Path) -> Path:
+    folder = place / "jpeg"
+    for number in range(N_IMAGES):
         path = folder / ("cat", "dog")[number % 2] / f"{number}.jpg"
         path.parent.mkdir(parents=True, exist_ok=True)
         written = io.BytesIO()
@@ -189,28 +91,6 @@ def stored_bytes(folder: Path) -> set[bytes]:
     records = tf.data.TFRecordDataset([str(path) for path in folder.glob("*.tfrecord")])
     examples = (tf.train.Example.FromString(record.numpy()) for record in records)
     return {each.features.feature["image/encoded"].bytes_list.value[0] for each in examples}
-
-
-def damage(folder: Path, shard: Path) -> str:
-    data = bytearray(shard.read_bytes())
-    data[50] ^= 1
-    shard.write_bytes(data)
-    return said(verify_shards, folder)
-
-
-def said_while_locked(jpegs: Path, target: Path) -> str:
-    target.mkdir()
-    with (target / ".writing").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        return said(write_shards, jpegs, target)
-
-
-def said(function, *arguments, **options) -> str:
-    try:
-        function(*arguments, **options)
-    except DataError as error:
-        return str(error)
-    return ""
 
 
 def main() -> None:
