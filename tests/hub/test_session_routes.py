@@ -183,34 +183,6 @@ def test_addresses_of_jupyter_server_proxy_lead_to_the_checked_ones(
     assert own_program.arrived() == neighbour.arrived() == ""
 
 
-def test_a_neighbours_port_is_refused_and_nothing_arrives(
-    session: Session, neighbour: Program
-) -> None:
-    answer = session.ask(f"port/{neighbour.port}/")
-
-    assert answer.status_code == 403
-    assert "was not started in this session" in answer.text
-    assert neighbour.arrived() == ""
-
-
-def test_an_own_programs_page_needs_the_login_and_what_it_loads_the_key_alone(
-    session: Session, own_program: Program
-) -> None:
-    url = f"{ADDRESS}/user/{USER}/port/{own_program.port}/"
-
-    assert session.ask(f"port/{own_program.port}/").text == "hello"
-    led_to = session.ask(f"port/{own_program.port}/", **{"Sec-Fetch-Dest": "document"})
-    keyed = ADDRESS + led_to.headers["Location"]
-    for method in ("GET", "POST"):
-        assert requests.request(method, keyed, timeout=30).text == "hello"
-    told = own_program.arrived()
-    stranger = requests.get(url, timeout=30, allow_redirects=False)
-
-    assert stranger.status_code == 302
-    assert session.token not in told
-    assert own_program.arrived() == told
-
-
 def test_what_is_typed_is_saved_every_half_minute(session: Session) -> None:
     answer = session.ask("lab/api/settings/@jupyterlab/docmanager-extension:plugin")
 
@@ -231,14 +203,6 @@ def test_a_link_alone_fetches_nothing_into_the_home(session: Session, path: str)
 
     assert answer.status_code == 404
     assert not (Path(pwd.getpwnam(USER).pw_dir) / "fetched").exists()
-
-
-def test_a_course_link_is_shown_in_a_session(session: Session) -> None:
-    page = session.ask("git-pull?repo=https://github.com/a/course")
-    link = session.ask("portal/api/courses?repo=https://github.com/a/course").json()
-
-    assert "Open this course?" in page.text
-    assert link["folder"] == "course"
 
 
 def test_a_log_stays_under_its_limit_and_keeps_the_end(session: Session) -> None:
