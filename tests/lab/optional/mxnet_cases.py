@@ -9,7 +9,7 @@ from pathlib import Path
 
 import launch_cases
 
-from dsportal import LaunchError, run
+from dsportal import run
 
 
 def add_up():
@@ -33,15 +33,6 @@ def case_sockets():
     """Two ranks of one node."""
     ranks = run(add_up, results="all")
     return {"sums": [total for total, _ in ranks], "modes": ranks[0][1]}
-
-
-def case_two_nodes():
-    """One rank on each of two nodes."""
-    try:
-        run(add_up, gpus=2, nodes=2)
-    except LaunchError as error:
-        return {"text": str(error)}
-    return {}
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ def digits(session, plan):
 @pytest.fixture(scope="module")
 def found(session, plan):
     python = plan.environment("mxnet") / "bin/python"
-    return session.run_cases(PROGRAM, ["sockets", "two_nodes"], python)
+    return session.run_cases(PROGRAM, ["sockets"], python)
 
 
 @pytest.fixture
@@ -49,13 +49,6 @@ def test_the_ranks_of_mxnet_add_up_what_each_of_them_pushes(found):
 def test_only_the_user_can_open_the_sockets_of_mxnet(found):
     assert len(found["sockets"].value["modes"]) >= 4
     assert set(found["sockets"].value["modes"]) == {"0o700"}
-
-
-def test_mxnet_over_nodes_is_refused_with_what_to_use_instead(found):
-    text = found["two_nodes"].value["text"]
-
-    assert "believes everybody who reaches it over the network" in text
-    assert "PyTorch or Horovod" in text
 
 
 async def test_the_kernel_runs_nothing_of_a_folder_and_a_cell_imports_from_it(shared):
