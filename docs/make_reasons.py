@@ -15,7 +15,7 @@ sys.path.insert(0, str(DOCS_DIR.parent))
 
 from dsportal.diagnosis import explain_end, explain_waiting  # noqa: E402
 from dsportal.diagnosis.ended import BUDGET, CANCELLED_BY, END_REASONS  # noqa: E402
-from dsportal.diagnosis.limit_reasons import parse_limit  # noqa: E402
+from dsportal.diagnosis.limit import parse_limit  # noqa: E402
 from dsportal.diagnosis.messages import Diagnosis, Situation, diagnose  # noqa: E402
 from dsportal.diagnosis.pending import WAITING_STATES  # noqa: E402
 from dsportal.diagnosis.rejected_texts import REJECTIONS  # noqa: E402

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dsportal.diagnosis import Situation, explain_rejection
-from dsportal.diagnosis.limit_reasons import Limit, find_limit
+from dsportal.diagnosis.limit import Limit, find_limit
 from dsportal.slurm.states import Phase
 from spawner.errors import JobRejectedError, SlurmError
 from spawner.session.cluster import Cluster

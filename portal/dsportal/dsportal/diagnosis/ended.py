@@ -4,7 +4,7 @@ import re
 import signal as signals
 
 from dsportal.amounts import format_duration
-from dsportal.diagnosis.limit_reasons import parse_limit_sentence
+from dsportal.diagnosis.limit import parse_limit_sentence
 from dsportal.diagnosis.messages import (
     SESSION,
     UNKNOWN_SITUATION,

@@ -3,7 +3,8 @@
 import re
 
 from dsportal.amounts import format_duration
-from dsportal.diagnosis.limit_reasons import explain_limit, parse_limit, parse_limit_sentence
+from dsportal.diagnosis.limit import parse_limit, parse_limit_sentence
+from dsportal.diagnosis.limit_reasons import explain_limit
 from dsportal.diagnosis.messages import (
     UNKNOWN_SITUATION,
     Diagnosis,

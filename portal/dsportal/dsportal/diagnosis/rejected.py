@@ -2,7 +2,8 @@
 
 import re
 
-from dsportal.diagnosis.limit_reasons import explain_limit, find_limit
+from dsportal.diagnosis.limit import find_limit
+from dsportal.diagnosis.limit_reasons import explain_limit
 from dsportal.diagnosis.messages import UNKNOWN_SITUATION, Diagnosis, Situation, diagnose, quote
 from dsportal.diagnosis.rejected_texts import REJECTIONS, SILENT_REJECTION, UNKNOWN_REJECTION
 

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from dsportal import diagnosis
 from dsportal.amounts import format_duration
-from dsportal.diagnosis.limit_reasons import explain_limit, find_limit, parse_limit
+from dsportal.diagnosis.limit import find_limit, parse_limit
+from dsportal.diagnosis.limit_reasons import explain_limit
 from dsportal.diagnosis.messages import RUN, Situation
 from dsportal.diagnosis.pending import normalize_reason
 from dsportal.launch.layout import Layout
