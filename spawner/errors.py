@@ -18,7 +18,7 @@ JobEndedError is in `spawner.session.session_end`.
 
 from collections.abc import Sequence
 
-from dsportal.slurm.errors import PortalError
+from dsportal.slurm.errors import OptionsError, PortalError
 
 
 class SettingsError(PortalError):
@@ -80,6 +80,10 @@ class JobRejectedError(SlurmError):
     """Slurm refused to take the job."""
 
     http_status = 400
+
+
+class BudgetError(OptionsError):
+    """Too little of a budget in Slurm's accounting is left."""
 
 
 class ExtensionError(PortalError):

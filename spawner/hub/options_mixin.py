@@ -9,6 +9,7 @@ from jupyterhub.apihandlers.users import UserServerAPIHandler
 from traitlets import default
 
 from dsportal.slurm.errors import PortalError
+from spawner.errors import BudgetError
 from spawner.forecast.forecaster import Forecast
 from spawner.forecast.query import JOB_NAME, ForecastQuery, forecast_query
 from spawner.options.budget_messages import fair_share_words
@@ -160,8 +161,12 @@ class OptionsMixin(SiteTraits, SlurmSpawner):
             catalog = await self.read_catalog()
             associations = await self.cluster.read_associations()
             await self.cluster.knows_budgets(_BUDGETS_WAIT_S)
-            offer = self._offer(associations)
-            self._request = offer.check(user_options, catalog)
+            try:
+                self._request = self._offer(associations).check(user_options, catalog)
+            except BudgetError:
+                # It may have been raised, or renewed, since the last look.
+                await self.cluster.read_budgets_again(_BUDGETS_WAIT_S)
+                self._request = self._offer(associations).check(user_options, catalog)
         except PortalError as error:
             raise StartFailedError(error) from error
         self.user_options = normal_form(user_options)

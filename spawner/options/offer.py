@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from dsportal.amounts import SECONDS_PER_HOUR, count, format_duration
 from dsportal.slurm.errors import OptionsError
+from spawner.errors import BudgetError
 from spawner.options.budget_messages import ChargedBudgets
 from spawner.options.job_options import JobOptions, most_gpus
 from spawner.options.limit_messages import OwnedLimits
@@ -153,7 +154,7 @@ class Offer:
         charged = self.charged(options, partition)
         if refusal := charged.why_not(resources, options.gpu_type, walltime_s):
             asked = f"{count(options.n_gpus, 'GPU')} for {format_duration(walltime_s)}"
-            raise OptionsError(f"You asked for {asked}. {refusal}")
+            raise BudgetError(f"You asked for {asked}. {refusal}")
         return SessionRequest(
             options=options,
             resources=resources,

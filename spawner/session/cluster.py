@@ -219,6 +219,11 @@ class Cluster:
         """Return whether Slurm was asked about budgets; waits `patience_s` seconds at most."""
         return await self._budgets.get_within(patience_s) is not None
 
+    async def read_budgets_again(self, patience_s: float) -> None:
+        """Ask Slurm about budgets now, whatever is known; waits `patience_s` seconds at most."""
+        self._budgets.expire()
+        await self._budgets.get_within(patience_s)
+
     async def read_reservations(self) -> Mapping[str, Reservation]:
         """Return the reservations by name, a minute old at most."""
         return await self._reservations.get()

@@ -181,10 +181,9 @@ def _name(account: str, user: str, _: str) -> str:
 
 
 def _parse_budgets(line: str, of: str) -> Iterator[Budget]:
-    running = _parse_tres(line, "GrpTRESRunMins")
     for tres, (limit_min, used_min) in _parse_tres(line, "GrpTRESMins").items():
         if limit_min is not None:
-            _, running_min = running.get(tres, (None, 0))
+            _, running_min = _parse_tres(line, "GrpTRESRunMins").get(tres, (None, 0))
             yield Budget(
                 tres=tres,
                 of=of,

@@ -95,3 +95,14 @@ def test_jobs_of_a_session_are_held_to_it(client: PortalClient) -> None:
         assert "You asked for 2 GPUs for 4 hours." in job.json()["message"]
     finally:
         client.stop(token)
+
+
+def test_a_budget_that_was_raised_counts_at_once(client: PortalClient) -> None:
+    token, path, asked = client.token(), f"/users/{USER}/server", {"gpus": 2, "hours": 4}
+    assert client.rest("POST", path, token, json=asked).status_code == 400
+
+    raised = ("sacctmgr", "-i", "modify", "account", "research", "set", "GrpTRESMins=gres/gpu=-1")
+    subprocess.run(raised, check=True, stdout=subprocess.DEVNULL, timeout=60)
+
+    client.start(token, **asked)
+    client.stop(token)
