@@ -16,6 +16,8 @@ _SHORTEST_FOR_ADVICE_S = 120
 _IDLE_GPU_PERCENT = 5
 _FEW_CORES = 0.25
 _NEARLY_ALL = 0.9
+# Less would read as nothing.
+_LEAST_SHOWN_MIB = 52
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,9 +55,9 @@ class JobUse:
         parts = []
         if self.mean_cores is not None:
             parts.append(f"{self.mean_cores:.1f} of {self.n_cores} cores on average")
-        if self.peak_memory_mib:
+        if (self.peak_memory_mib or 0) >= _LEAST_SHOWN_MIB:
             limit = f" of {_gb(self.memory_mib)}" if self.memory_mib else ""
-            parts.append(f"at most {_gb(self.peak_memory_mib)}{limit} GB of memory")
+            parts.append(f"at most {_gb(self.peak_memory_mib or 0)}{limit} GB of memory")
         if self.peak_gpu_percent is not None:
             parts.append(f"its GPUs at most to {self.peak_gpu_percent} %")
         if self.peak_gpu_memory_mib is not None:
