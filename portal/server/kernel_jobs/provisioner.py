@@ -106,8 +106,11 @@ class SlurmProvisioner(KernelProvisionerBase):
         return await self.slurm.status(self.job_id, n_gpus=self._n_gpus)
 
     @asynccontextmanager
-    async def client(self) -> AsyncIterator[AsyncKernelClient]:
+    async def client(self, *, has_answered: bool = False) -> AsyncIterator[AsyncKernelClient]:
         """Connect to the kernel that the job has started.
+
+        Args:
+            has_answered: Whether it has done so before, and what it publishes is not wanted.
 
         Raises:
             KernelJobError: If it does not answer.
@@ -117,7 +120,8 @@ class SlurmProvisioner(KernelProvisionerBase):
         client.load_connection_info(info)
         client.start_channels(stdin=False)
         try:
-            await _wait_for_answer(client, f"job {self.job_id}", self._address)
+            if not has_answered:
+                await _wait_for_answer(client, f"job {self.job_id}", self._address)
             yield client
         finally:
             client.stop_channels()

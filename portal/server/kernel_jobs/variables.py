@@ -88,7 +88,7 @@ class Saved:
         """
         if self.why:
             return self.why
-        async with job.client() as client:
+        async with job.client(has_answered=True) as client:
             told = None if self.is_told else self._lost_words
             try:
                 report = await self._restore(client, told, job.has_ended)
