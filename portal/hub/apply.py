@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import os
-import sys
 from functools import partial
 from typing import Any
 
@@ -21,7 +18,6 @@ from portal.hub.auth.other_authenticators import (
     other_authenticator,
 )
 from portal.hub.auth.roles import administrator_roles
-from portal.hub.database_lock import hold_database
 from portal.hub.form import handlers
 from portal.hub.form.form import make_options_form
 from portal.hub.log.json_formatter import JSON_LOGGING
@@ -56,26 +52,19 @@ from portal.hub.pages.stop_handler import stop_route
 from portal.hub.pages.suspension import describe_suspensions
 from portal.hub.pages.time_tags import render_moment
 from portal.hub.pages.tokens_view import describe_tokens
+from portal.hub.process import prepare_process
 from portal.hub.session_environment import public_variables, session_settings
-from portal.hub.settings.hub import HubSettings, LogFormat
+from portal.hub.settings.hub import LogFormat
 from portal.hub.settings.loader import Settings
 from portal.hub.settings.login import LoginSettings, TlsMode
 from portal.hub.sharing.grants import shared_grants
 from portal.hub.sharing.rights_api import guest_route
 from portal.hub.sharing.shares import end_shares, key_of, share_routes
-from portal.hub.state_lock import hold_state
 from portal.response_headers import PlainHeaders
-from spawner.errors import SiteError
 from spawner.hub.patches.application import before_sessions
 from spawner.hub.patches.scopes import count_groups
 
 SECONDS_PER_DAY = 24 * 3600
-# What lives long is searched for garbage a hundred times as rarely as by default. Nobody is served
-# meanwhile, and thousands of sessions would be searched again and again as they are loaded.
-_GARBAGE = (5000, 20, 100)
-# A thread that reads Slurm's lists gives way to the event loop after this long. By default the loop
-# waits 5 ms for it after each look at the database or a socket.
-_SWITCH_S = 0.0005
 TLS_STRATEGIES = {TlsMode.STARTTLS: "before_bind", TlsMode.LDAPS: "on_connect"}
 
 
@@ -87,26 +76,11 @@ def apply_settings(c: Any, settings: Settings) -> None:
     Raises:
         SystemExit: If another hub uses the state_dir or the database.
     """
-    try:
-        # Before the sessions are read from the database.
-        _hold(settings.hub)
-    except SiteError as error:
-        # One sentence in place of a traceback through the site's configuration file.
-        raise SystemExit(f"jupyterhub: {error}") from error
-    gc.set_threshold(*_GARBAGE)
-    sys.setswitchinterval(_SWITCH_S)
+    prepare_process(settings.hub)
     _apply_hub(c, settings)
     _apply_pages(c, settings)
     _apply_login(c, settings)
     _apply_spawner(c, settings)
-
-
-def _hold(hub: HubSettings) -> None:
-    if not hub.failover:
-        hold_state(hub.state_dir)
-    # As there: root may load the configuration, too, beside the hub.
-    if hub.db_url and hub.state_dir.is_dir() and hub.state_dir.stat().st_uid == os.geteuid():
-        hold_database(hub.db_url, waits=hub.failover)
 
 
 def _apply_hub(c: Any, settings: Settings) -> None:
