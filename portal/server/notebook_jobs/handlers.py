@@ -21,15 +21,24 @@ DEFAULT_HOURS = 8.0
 _COMMAND = ("-P", "-c", "import sys; from portal.cli import user_main; sys.exit(user_main())")
 
 
-class NotebookJobsHandler(APIHandler):
-    """Notebooks as jobs."""
-
+class _OrderHandler(APIHandler):
     auth_resource = "jobs"
 
     def initialize(self, root_dir: str, per_gpu: ResourcesPerGpu) -> None:
         """Store the arguments of the route."""
         self.root = Path(os.path.realpath(root_dir))
         self.per_gpu = per_gpu
+
+    async def ask(self, action: str) -> str:
+        """Return what dsportal says of the order in the request."""
+        order = parse_order(self.request.body, self.root)
+        charged = await read_charged(os.environ, _partition())
+        check_budget(order, self.per_gpu, charged)
+        return await run_dsportal(order.arguments(action))
+
+
+class NotebookJobsHandler(_OrderHandler):
+    """Notebooks as jobs."""
 
     @for_the_user
     async def get(self) -> None:
@@ -56,15 +65,8 @@ class NotebookJobsHandler(APIHandler):
         self.set_status(201)
         self.finish({"message": message})
 
-    async def ask(self, action: str) -> str:
-        """Return what dsportal says of the order in the request."""
-        order = parse_order(self.request.body, self.root)
-        charged = await read_charged(os.environ, _partition())
-        check_budget(order, self.per_gpu, charged)
-        return await run_dsportal(order.arguments(action))
 
-
-class NotebookForecastHandler(NotebookJobsHandler):
+class NotebookForecastHandler(_OrderHandler):
     """When such a job would start."""
 
     # A form asks with each change, which must not count as activity.
