@@ -398,15 +398,16 @@ def case_sweep():
 
 
 def descend(worst, folder):
-    """Runs on a rank: a point of a sweep whose loss is its number; the worst would never end."""
+    """Runs on a rank: a point of a sweep. The worst begins when the others have come to their end.
+
+    Those have the same loss, so that none of them is worse than their median.
+    """
+    while worst == 9 and len(list(Path(folder).glob("ended-*"))) < 5:
+        time.sleep(0.1)
     for step in range(1, 11):
-        report(step=step, steps=10, loss=worst)
-        time.sleep(0.2)
-    # The others have come to their end before it is compared with them.
-    Path(folder, str(worst)).touch()
-    while worst == 9:
-        report(step=5, steps=10, loss=worst)
-        time.sleep(0.2)
+        report(step=step, steps=10, loss=9 if worst == 9 else 1)
+        time.sleep(1 if worst == 9 else 0.2)
+    Path(folder, f"ended-{worst}").touch()
     return worst
 
 
