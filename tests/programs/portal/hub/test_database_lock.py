@@ -56,6 +56,14 @@ def hub(url: str) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
+@contextmanager
+def after(first: subprocess.Popen[str], url: str) -> Iterator[subprocess.Popen[str]]:
+    """Run a second one when the first acts: of two that start together either may win."""
+    assert acts(first)
+    with hub(url) as second:
+        yield second
+
+
 def acts(process: subprocess.Popen[str]) -> bool:
     """Wait until a hub acts; return whether it does."""
     assert process.stdout is not None
@@ -84,8 +92,7 @@ def test_a_database_that_does_not_answer_is_told_in_a_sentence() -> None:
 
 
 def test_a_hub_that_waits_acts_when_the_first_one_was_killed(db_url: str) -> None:
-    with hub(db_url) as first, hub(db_url) as second:
-        assert acts(first)
+    with hub(db_url) as first, after(first, db_url) as second:
         assert "This one waits to take its place" in line_of(second)
 
         first.kill()
@@ -94,8 +101,7 @@ def test_a_hub_that_waits_acts_when_the_first_one_was_killed(db_url: str) -> Non
 
 
 def test_a_hub_whose_lock_is_gone_ends_before_another_one_acts(db_url: str) -> None:
-    with hub(db_url) as first, hub(db_url) as second:
-        assert acts(first)
+    with hub(db_url) as first, after(first, db_url) as second:
         assert "waits" in line_of(second)
         with psycopg.connect(db_url, autocommit=True) as connection:
             connection.execute(
