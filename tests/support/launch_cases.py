@@ -563,6 +563,9 @@ def _refusal(call):
 
 def interrupted(function, *, start=run, **shape):
     """Return how long a run took to end after the interrupt button, and which ranks it left."""
+    # Of a first try, whose cells ran in the same folder.
+    for path in Path.cwd().glob("*.pid"):
+        path.unlink()
     pressed_at = []
 
     def press():

@@ -172,6 +172,8 @@ class Session:
             await client.wait_for_ready(timeout=60)
             running = client._async_execute_interactive(code, output_hook=take, **how)
             await asyncio.wait_for(running, 60)
+            # The server hears of the end by a message of its own.
+            await self.until(lambda: self.kernels.get_kernel(self.id).execution_state != "busy")
         finally:
             client.stop_channels()
         return "".join(shown)
