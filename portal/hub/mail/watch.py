@@ -63,10 +63,11 @@ class MailWatch:
         looks = {}
         for spawner in spawners:
             key = _key(spawner)
-            before, now = self._looks.get(key), _look_at(spawner)
-            # Most sessions ask for no mail.
-            if not now.wants and before is None:
+            before = self._looks.get(key)
+            # Most users have no session, and most sessions ask for no mail.
+            if before is None and (spawner.session is None or not _wants(spawner)):
                 continue
+            now = _look_at(spawner)
             events, kept = compare(before, now, at=at, before_end_s=self._settings.before_end_s)
             if kept.phase is not Phase.OVER:
                 looks[key] = kept
@@ -138,7 +139,7 @@ def _key(spawner: SessionMixin) -> str:
 
 def _look_at(spawner: SessionMixin) -> Look:
     session = spawner.session
-    wants = str(spawner.user_options.get("mail") or "")
+    wants = _wants(spawner)
     if session is None:
         return Look(
             session_id="", phase=Phase.OVER, wants=wants, is_explained=_why(spawner) is not None
@@ -150,6 +151,10 @@ def _look_at(spawner: SessionMixin) -> Look:
         waits_since=session.submitted_at,
         left_s=spawner.left_s,
     )
+
+
+def _wants(spawner: SessionMixin) -> str:
+    return str(spawner.user_options.get("mail") or "")
 
 
 def _why(spawner: SessionMixin) -> FailureView | None:
