@@ -2,12 +2,13 @@
 
 import pytest
 
+from tests.lab.benchmarks.machine import read_machine
 from tests.lab.mutation.modules import BY_NAME, MODULES
-from tests.lab.mutation.sampled_mutmut import HELD_OUT, N_MOST, Sample
+from tests.lab.mutation.sampled_mutmut import N_MOST, Sample
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add --module, --sample and --held-out."""
+    """Add --module and --sample."""
     parser.addoption(
         "--module",
         action="append",
@@ -21,19 +22,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="try at most N mutants of each module; 0 tries all; default: %(default)s",
     )
-    parser.addoption(
-        HELD_OUT,
-        action="store_true",
-        help="try others than those of the usual sample, for which tests have been written; their "
-        "score becomes a figure of its own",
-    )
 
 
 @pytest.fixture(scope="session")
 def sample(request: pytest.FixtureRequest) -> Sample:
     """Which mutants of a module are tried."""
-    options = request.config
-    return Sample(n_most=options.getoption("--sample"), is_held_out=options.getoption(HELD_OUT))
+    return Sample(n_most=request.config.getoption("--sample"), seed=read_machine().commit)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

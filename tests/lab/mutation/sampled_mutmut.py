@@ -1,4 +1,4 @@
-"""mutmut run for a sample of the mutants: python -P sampled_mutmut.py N [--held-out] [--all-tests]
+"""mutmut run for a sample of the mutants: python -P sampled_mutmut.py N SEED [--all-tests]
 
 mutmut itself tries all mutants, or those that are named, and names them only while it runs.
 """
@@ -8,11 +8,8 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-SEED = "1"
-HELD_OUT_SEED = "2"
-# Of each module; tests are written for mutants of this sample that survived.
+# Of each module.
 N_MOST = 15
-HELD_OUT = "--held-out"
 # All tests are run with each mutant, for mutmut does not see which of them call its function.
 ALL_TESTS = "--all-tests"
 
@@ -23,26 +20,17 @@ class Sample:
 
     Args:
         n_most: Most of them; 0 for all.
-        is_held_out: Whether they are others than those that tests have been written for.
+        seed: Draws them. Each commit has its own, so that no test is written for a sample.
     """
 
     n_most: int = N_MOST
-    is_held_out: bool = False
+    seed: str = ""
 
-    @property
-    def seed(self) -> str:
-        """What draws it."""
-        return HELD_OUT_SEED if self.is_held_out else SEED
-
-    def choose(self, names: Iterable[str]) -> set[str]:
-        """Choose mutants: always the same, and mostly the same after a change of the module."""
-        left = set(names)
-        if self.is_held_out:
-            left -= Sample().choose(left)
+    def choose(self, names: Iterable[str]) -> list[str]:
         by_hash = sorted(
-            left, key=lambda name: hashlib.sha256(f"{self.seed}:{name}".encode()).digest()
+            names, key=lambda name: hashlib.sha256(f"{self.seed}:{name}".encode()).digest()
         )
-        return set(by_hash[: self.n_most or None])
+        return by_hash[: self.n_most or None]
 
 
 def functions_of(tests: Iterable[str]) -> list[str]:
@@ -51,7 +39,7 @@ def functions_of(tests: Iterable[str]) -> list[str]:
 
 
 def main(sample: Sample, *, all_tests: bool) -> None:
-    """Run mutmut in the current folder; what has a result already is left alone."""
+    """Run mutmut in the current folder."""
     # Only here: mutmut has to be started as a program, and then changes the process.
     import mutmut.__main__ as program
     from mutmut.runners.harness import PytestRunner
@@ -62,7 +50,7 @@ def main(sample: Sample, *, all_tests: bool) -> None:
 
     def collect_sample(*, mutant_names: tuple[str, ...]) -> object:
         mutants, data = collect(mutant_names=mutant_names)
-        chosen = sample.choose(name for _, name, _ in mutants)
+        chosen = set(sample.choose(name for _, name, _ in mutants))
         return [mutant for mutant in mutants if mutant[1] in chosen], data
 
     arguments_of = PytestRunner._pytest_args_regular_run
@@ -92,5 +80,5 @@ def main(sample: Sample, *, all_tests: bool) -> None:
 
 
 if __name__ == "__main__":
-    chosen = Sample(n_most=int(sys.argv[1]), is_held_out=HELD_OUT in sys.argv)
+    chosen = Sample(n_most=int(sys.argv[1]), seed=sys.argv[2])
     main(chosen, all_tests=ALL_TESTS in sys.argv)

@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.lab.mutation.equivalents import FILE, read_equivalents
 from tests.lab.mutation.modules import BY_NAME, MODULES, MutatedModule
 from tests.lab.mutation.mutants import CHECKOUT
 
@@ -14,9 +13,3 @@ def test_the_modules_that_are_mutated_and_their_tests_exist(module: MutatedModul
 
 def test_each_is_chosen_by_a_name_of_its_own() -> None:
     assert len(BY_NAME) == len(MODULES)
-
-
-def test_all_equivalents_are_of_modules_that_are_mutated() -> None:
-    equivalents = read_equivalents(FILE.read_text())
-
-    assert {one.module for one in equivalents} <= {module.path for module in MODULES}
