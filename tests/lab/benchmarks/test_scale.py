@@ -9,11 +9,11 @@ from tests.lab.benchmarks.scale.measure import (
     measure,
     measure_failover,
 )
-from tests.lab.benchmarks.spawner.many import ACTIVITY_INTERVAL_S
+from tests.lab.benchmarks.scale.sessions import ACTIVITY_INTERVAL_S
 
 SIZES = tuple(
     Size(n_sessions=n, n_jobs=10 * n, rates=Rates(pages_per_s=n / 200, starts_per_min=n / 50))
-    for n in (5_000, 10_000)
+    for n in (1_000, 5_000, 10_000)
 )
 N_FAILOVER = 1_000
 
@@ -23,6 +23,8 @@ WORDS = {
     "form_p95_ms_10000": "response time of the form with 10,000 sessions and nodes, 95th percentile"
     ", ms",
     "home_p95_ms_10000": "the same of the home page of users with a session, ms",
+    "take_up_s_1000": "from the restart of a killed hub until its 1,000 sessions are ready,"
+    " seconds",
     "take_up_s_10000": "from the restart of a killed hub until its 10,000 sessions are ready,"
     " seconds",
     "hub_cpu_cores_10000": "CPU use of the hub and its commands under this load, cores",
@@ -58,6 +60,7 @@ def test_one_hub_carries_a_large_site(rounds: int) -> None:
             "loop_stop_max_ms": carried[5_000].loop_stop_max_ms,
             "form_p95_ms_10000": large.form_p95_ms,
             "home_p95_ms_10000": large.home_p95_ms,
+            "take_up_s_1000": carried[1_000].take_up_s,
             "take_up_s_10000": large.take_up_s,
             "hub_cpu_cores_10000": large.cpu_cores,
             "hub_rss_mib_10000": large.rss_mib,

@@ -15,7 +15,6 @@ from tests.lab.benchmarks.spawner.load import (
     measure_loads,
     wide_nodes,
 )
-from tests.lab.benchmarks.spawner.many import ACTIVITY_INTERVAL_S, SIZES, Many, measure_many
 from tests.lab.benchmarks.spawner.start import Way, measure_starts
 from tests.support import parts
 
@@ -38,13 +37,6 @@ WORDS = {
     "slurm_rpcs_per_min_running": f"the same with {N_RUNNING} running and none waiting",
     "stock_slurm_rpcs_per_min_waiting": "batchspawner's, with as many running and waiting",
     "stock_slurm_rpcs_per_min_running": "batchspawner's, with as many running and none waiting",
-    "hub_cpu_cores_at_1000": "CPU use of the hub and its commands with 1,000 sessions that "
-    "report their activity, cores",
-    "hub_rss_mib_at_1000": "memory of the hub with 1,000 sessions, MiB",
-    "take_up_s_at_1000": "from the restart of a killed hub until its 1,000 sessions are ready, "
-    "seconds",
-    "take_up_s_at_250": "the same with 250 sessions",
-    "take_up_cpu_s_at_1000": "CPU time of the hub and its commands for that with 1,000, seconds",
 }
 NOTES = (
     "Starts alternate. The portal's server loads less than JupyterHub's. Each spawner is measured "
@@ -56,9 +48,6 @@ NOTES = (
     "each with a user of its own. slurmctld and slurmdbd count the requests of each user. "
     "batchspawner asks as the user, the portal as the hub's account and as the user. "
     "One command can send several requests.",
-    "Many sessions: real hub, database, watcher and proxy. A fake squeue prints a line for each, "
-    f"and one small server answers for all. Each reports its activity every {ACTIVITY_INTERVAL_S} "
-    "s, as JupyterHub's servers do.",
 )
 
 
@@ -66,10 +55,9 @@ def test_spawner_beside_stock_and_bare(rounds: int) -> None:
     with sudo_for_stock(), parts.stopped("hub"):
         starts = measure_starts(STARTS_PER_ROUND * rounds)
         loads = _measure_loads(rounds)
-    many = [measure_many(n_sessions, rounds) for n_sessions in SIZES]
 
-    figures = _figures(starts, loads, many)
-    _write(figures, starts, loads, many, rounds)
+    figures = _figures(starts, loads)
+    _write(figures, starts, loads, rounds)
     if rounds >= LEAST_ROUNDS:
         assert missed_of("spawner") == {}
 
@@ -87,11 +75,8 @@ def _measure_loads(rounds: int) -> list[tuple[Load, Load]]:
         stock.close()
 
 
-def _figures(
-    starts: Mapping[Way, Rounds], loads: Sequence[tuple[Load, Load]], many: Sequence[Many]
-) -> dict[str, Rounds]:
+def _figures(starts: Mapping[Way, Rounds], loads: Sequence[tuple[Load, Load]]) -> dict[str, Rounds]:
     (running, stock_running), (waiting, stock_waiting) = loads
-    small, large = many
     ours = starts[Way.PORTAL]
     return {
         "start_vs_bare": ours.over(starts[Way.BARE]),
@@ -102,10 +87,6 @@ def _figures(
         "slurm_rpcs_per_min_running": running.slurm_rpcs_per_min,
         "stock_slurm_rpcs_per_min_waiting": stock_waiting.slurm_rpcs_per_min,
         "stock_slurm_rpcs_per_min_running": stock_running.slurm_rpcs_per_min,
-        "hub_cpu_cores_at_1000": large.cpu_cores,
-        "take_up_s_at_1000": large.take_up_s,
-        "take_up_s_at_250": small.take_up_s,
-        "take_up_cpu_s_at_1000": large.take_up_cpu_s,
     }
 
 
@@ -113,20 +94,16 @@ def _write(
     figures: Mapping[str, Rounds],
     starts: Mapping[Way, Rounds],
     loads: Sequence[tuple[Load, Load]],
-    many: Sequence[Many],
     rounds: int,
 ) -> None:
     write_report(
         "spawner",
         title="The spawner",
         rounds=rounds,
-        figures={
-            **{name: figure.median for name, figure in figures.items()},
-            "hub_rss_mib_at_1000": many[-1].rss_mib,
-        },
+        figures={name: figure.median for name, figure in figures.items()},
         spread={name: figure.spread for name, figure in figures.items()},
         words=WORDS,
-        tables=(_start_table(starts), _load_table(loads), _many_table(many)),
+        tables=(_start_table(starts), _load_table(loads)),
         notes=NOTES,
     )
 
@@ -159,20 +136,5 @@ def _load_table(loads: Sequence[tuple[Load, Load]]) -> Table:
     return Table(
         title=f"Sessions that run and wait, windows of {WINDOW_S} s: median (least to most)",
         columns=("", "running", "waiting", "requests to Slurm/min", "CPU cores", "MiB"),
-        rows=rows,
-    )
-
-
-def _many_table(many: Sequence[Many]) -> Table:
-    rows = [
-        (
-            *(one.n_sessions, one.take_up_s.text, one.take_up_cpu_s.text, one.cpu_cores.text),
-            *(one.rss_mib, one.n_slurm_calls_per_min),
-        )
-        for one in many
-    ]
-    return Table(
-        title="Many sessions in one hub: median (least to most of the rounds)",
-        columns=("sessions", "take-up, s", "its CPU, s", "CPU cores", "MiB", "squeue calls/min"),
         rows=rows,
     )

@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from tornado.httpclient import AsyncHTTPClient, HTTPClientError, HTTPRequest, HTTPResponse
 
 from tests.lab.benchmarks.pages.hubs import log_in
+from tests.lab.benchmarks.scale.sessions import ACTIVITY_INTERVAL_S
 from tests.lab.benchmarks.scale.site import Site
-from tests.lab.benchmarks.spawner.many import ACTIVITY_INTERVAL_S
 
 # People who look, over and over, and the share of the form in their pages.
 N_PEOPLE = 40

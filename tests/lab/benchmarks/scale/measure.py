@@ -8,9 +8,9 @@ from pathlib import Path
 
 from tests.lab.benchmarks.rounds import p95
 from tests.lab.benchmarks.scale.load import People, Rates
+from tests.lab.benchmarks.scale.sessions import answering_server
 from tests.lab.benchmarks.scale.site import ADDRESS, ROUNDS_S, Site
 from tests.lab.benchmarks.spawner.load import cpu_s, rss_mib
-from tests.lab.benchmarks.spawner.many import answering_server
 from tests.support.eventually import eventually
 from tests.support.postgres import running_postgres
 

@@ -10,8 +10,8 @@ from typing import Any, Self
 import requests
 
 from portal.hub.admin.tokens import OPERATOR, PROXY, ensure_token, read_token
+from tests.lab.benchmarks.scale.sessions import FILL
 from tests.lab.benchmarks.scale.slurm import write_commands
-from tests.lab.benchmarks.spawner.many import FILL
 from tests.support.checkout import PYTHONPATH
 from tests.support.eventually import eventually
 from tests.support.private_hub import ENVIRONMENTS, free_ports

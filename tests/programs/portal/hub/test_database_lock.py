@@ -17,8 +17,8 @@ import requests
 from portal.hub.database_lock import SILENCE_S, hold_database
 from spawner.errors import SiteError
 from tests.lab.benchmarks.pages.hubs import log_in
+from tests.lab.benchmarks.scale.sessions import answering_server
 from tests.lab.benchmarks.scale.site import ADDRESS, Site
-from tests.lab.benchmarks.spawner.many import answering_server
 from tests.support.eventually import eventually
 from tests.support.postgres import PROGRAMS, WHY_NOT, running_postgres
 
