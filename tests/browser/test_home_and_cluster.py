@@ -19,7 +19,6 @@ pytestmark = pytest.mark.cluster
 CHECKOUT = Path(__file__).parents[2]
 ETC = Path("/etc/data-scientist-portal")
 QUOTA_PROGRAM = ETC / "quota"
-ANNOUNCEMENTS = ETC / "announcements.toml"
 START_TIMEOUT_S = 60
 PHONE_WIDTH = 360
 FILLER = "#!/bin/sh\nsleep 600\n"
@@ -35,7 +34,6 @@ def nearly_full_homes() -> Iterator[None]:
     restart_hub()
     yield
     QUOTA_PROGRAM.unlink()
-    ANNOUNCEMENTS.unlink(missing_ok=True)
 
 
 def restart_hub() -> None:
@@ -293,19 +291,3 @@ def free_gpus(page: Page) -> str:
     page.goto(f"{ADDRESS}/hub/cluster")
     row = page.get_by_role("row", name=re.compile("^v100"))
     return row.get_by_role("cell").nth(0).inner_text()
-
-
-def test_announcements_stand_on_the_login_page_at_once(chromium: Browser) -> None:
-    ANNOUNCEMENTS.write_text(
-        '[[announcement]]\ntext = "Maintenance on Friday from 18:00."\nlevel = "warning"\n'
-    )
-    page = chromium.new_page(viewport={"width": 1280, "height": 900})
-
-    def is_announced() -> bool:
-        page.goto(f"{ADDRESS}/hub/login")
-        return page.get_by_text("Maintenance on Friday from 18:00.").count() == 1
-
-    eventually(is_announced, timeout_s=10)
-    expect_accessible(page)
-    picture(page, "announcement")
-    page.close()

@@ -79,21 +79,6 @@ def test_the_password_of_pam_logs_in_and_another_one_does_not(pam_hub: PrivateHu
     assert refused.status_code == 403
 
 
-@pytest.mark.parametrize("form", [{}, {"username": PAM_USER}, {"password": "x"}])
-def test_a_login_without_the_fields_of_the_form_is_refused_in_a_sentence(
-    pam_hub: PrivateHub, form: dict[str, str]
-) -> None:
-    browser = Browser(pam_hub)
-    browser.get("/hub/login")
-
-    page = browser.http.post(
-        f"{pam_hub.url}/hub/login", data={"_xsrf": browser.xsrf(), **form}, timeout=30
-    )
-
-    assert page.status_code == 400
-    assert "form on the login page" in page.text
-
-
 def test_guessing_passwords_of_pam_is_slowed_down(pam_hub: PrivateHub) -> None:
     pages = [log_in(pam_hub, "nobody-here", f"guess {n}") for n in range(5)]
 

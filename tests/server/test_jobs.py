@@ -222,10 +222,3 @@ def test_what_slurm_refuses_is_said_in_words(server: NotebookServer) -> None:
     )
     assert refused.status_code == 400
     assert refused.json()["message"] == shown["forecast"]
-
-
-def test_nobody_without_the_login_sees_jobs(server: NotebookServer) -> None:
-    url = f"{server.host}/user/ada/portal/api/jobs"
-
-    assert requests.get(url, timeout=10).status_code == 403
-    assert requests.post(url, json={"path": "logs/sample.job"}, timeout=10).status_code == 403

@@ -198,28 +198,6 @@ def test_the_session_gives_itself_back_through_the_hub(server: NotebookServer, h
     assert hub.is_ended
 
 
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("GET", ""),
-        ("DELETE", ""),
-        ("GET", "/history"),
-        ("POST", "/extension"),
-        ("POST", "/keep"),
-    ],
-)
-def test_strangers_learn_and_change_nothing(
-    server: NotebookServer, hub: Hub, method: str, path: str
-) -> None:
-    hub.is_ended = False
-    url = f"{server.host}/user/ada/portal/api/session{path}"
-
-    answer = requests.request(method, url, timeout=30, allow_redirects=False)
-
-    assert answer.status_code == 403
-    assert hub.is_ended is False
-
-
 @pytest.mark.parametrize("age", ["", "x", "-5", "nan", "inf", "1e400"])
 def test_odd_ages_of_input_are_left_out(server: NotebookServer, age: str) -> None:
     assert ask(server, "GET", params={"input_age_s": age}).status_code == 200

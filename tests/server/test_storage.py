@@ -102,11 +102,3 @@ def test_nothing_else_is_shown(server: NotebookServer, path: str, status: int) -
 
     assert answer.status_code == status
     assert answer.text.strip() != Path("/etc/hostname").read_text().strip()
-
-
-def test_nobody_gets_it_without_the_login(server: NotebookServer) -> None:
-    url = f"{server.host}/user/ada/files/isilon/project/README.md"
-
-    answer = requests.get(url, timeout=30, allow_redirects=False)
-
-    assert answer.status_code == 302

@@ -1,4 +1,4 @@
-"""What becomes of sessions while parts of the cluster are away, for each part."""
+"""What becomes of sessions while parts of the cluster are away; tests/lab/faults has more of it."""
 
 import subprocess
 import threading
@@ -9,8 +9,6 @@ from contextlib import contextmanager
 import pytest
 import requests
 
-from dsportal.diagnosis import explain_end
-from dsportal.slurm.states import JobState
 from spawner.session.session_end import SessionEnd
 from tests.slurm.conftest import (
     USER,
@@ -93,39 +91,6 @@ def answering(hub: PrivateHub) -> Iterator[None]:
         thread.join()
     # Whoever waits for a Slurm that hangs waits for longer; a busy machine does not.
     assert slowest_s[0] < 5
-
-
-@pytest.mark.release
-def test_a_killed_slurmctld_ends_no_session_that_runs(ready: PrivateHub) -> None:
-    before, n_seen = ready.session(USER), len(ready.log())
-    parts.wait_until_saved(int(ready.session(USER)["job_id"]))
-
-    parts.kill("slurmctld")
-    try:
-        with answering(ready):
-            eventually(lambda: "No session is touched" in new_log(ready, n_seen), timeout_s=40)
-        assert is_same(ready, before)
-    finally:
-        parts.start("slurmctld")
-
-    eventually(lambda: "Slurm answers again" in new_log(ready, n_seen), timeout_s=90)
-    assert is_same(ready, before)
-    assert job_ids() == [before["job_id"]]
-
-
-@pytest.mark.release
-@pytest.mark.hub(**QUICK, **HELD)
-def test_a_killed_slurmctld_ends_no_session_that_waits(hub: PrivateHub) -> None:
-    start(hub)
-    (job,) = eventually(sessions, timeout_s=20)
-    # What slurmctld heard of in its last seconds it may forget; this is about the rest.
-    with parts.remembered_controller() as crash:
-        crash()
-        assert hub.server(USER)["pending"] == "spawn"
-        release()
-        wait_until_ready(hub)
-
-    assert job_ids() == [job.job_id]
 
 
 @pytest.mark.release
@@ -219,39 +184,6 @@ def test_a_slurmd_that_is_killed_and_comes_back_harms_no_session(ready: PrivateH
     eventually(lambda: _node_states() <= {"idle", "mixed"}, timeout_s=60)
     assert is_same(ready, before)
     assert answers(ready)
-
-
-@pytest.mark.release
-def test_a_node_that_loses_power_ends_its_session_with_the_reason(ready: PrivateHub) -> None:
-    n_seen = len(ready.log())
-    node = _run("squeue", "-h", "-j", str(ready.session(USER)["job_id"]), "-o", "%B")
-
-    with parts.quick_loss_of_nodes():
-        parts.kill(node)
-        try:
-            eventually(lambda: not ready.server(USER), timeout_s=120)
-        finally:
-            parts.start(node)
-
-    assert explain_end(JobState.NODE_FAIL, node=node).sentence in new_log(ready, n_seen)
-    assert not sessions()
-    eventually(lambda: _node_states() <= {"idle", "mixed"}, timeout_s=60)
-    start(ready)
-    wait_until_ready(ready)
-
-
-@pytest.mark.release
-def test_sessions_start_and_end_while_slurmdbd_is_away(hub: PrivateHub) -> None:
-    with parts.stopped("slurmdbd"):
-        start(hub)
-        wait_until_ready(hub)
-        before = hub.session(USER)
-        hub.kill()
-        hub.start(**QUICK)
-        wait_until_ready(hub)
-        assert is_same(hub, before)
-        _run("scancel", str(before["job_id"]))
-        eventually(lambda: not hub.server(USER), timeout_s=30)
 
 
 def test_without_munge_a_start_is_refused_in_words_and_a_session_goes_on(

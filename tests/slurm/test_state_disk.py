@@ -72,23 +72,3 @@ def test_a_hub_that_is_killed_and_started_on_a_full_disk_keeps_its_session(
     eventually(lambda: not hub.server(USER), timeout_s=30)
     start(hub)
     wait_until_ready(hub)
-
-
-@pytest.mark.release
-def test_a_start_that_meets_a_full_disk_leaves_nobody_pending_and_no_job(
-    small_hub: tuple[PrivateHub, SmallDisk],
-) -> None:
-    hub, disk = small_hub
-    hub.start(**QUICK, wait_s=5)
-    start(hub)
-    eventually(lambda: any(job.state == "RUNNING" for job in sessions()), timeout_s=30)
-    disk.fill()
-    hub.kill()
-    hub.start(**QUICK, wait_s=5)
-    disk.free()
-
-    def is_settled() -> bool:
-        server = hub.server(USER)
-        return bool(server.get("ready")) == bool(sessions()) and not server.get("pending")
-
-    eventually(is_settled, timeout_s=60)

@@ -83,26 +83,6 @@ def test_a_template_of_a_site_is_copied_with_the_data_beside_it(tmp_path: Path, 
     assert site.files() == {"work/physics/course.ipynb", "work/physics/data/points.csv"}
 
 
-def test_a_copy_that_is_edited_is_opened_again_as_it_is(site: Site) -> None:
-    copy_template([site.source], site.home, NAME)
-    (site.home / COPY).write_text(notebook("# Mine"))
-
-    made = copy_template([site.source], site.home, NAME)
-
-    assert (site.text(), made.beside) == ("# Mine", "")
-
-
-def test_a_copy_that_was_only_run_gets_the_new_release(site: Site) -> None:
-    copy_template([site.source], site.home, NAME)
-    (site.home / COPY).write_text(notebook("# Digits", output="done"))
-    site.release(NAME, notebook("# Better digits"))
-
-    copy_template([site.source], site.home, NAME)
-
-    assert site.text() == "# Better digits"
-    assert site.files() == {COPY}
-
-
 def test_a_new_release_comes_beside_an_edited_copy_once(site: Site) -> None:
     copy_template([site.source], site.home, NAME)
     (site.home / COPY).write_text(notebook("# Mine"))
