@@ -64,7 +64,7 @@ SPDX = {
     "python software foundation license": "PSF-2.0",
 }
 # Packages whose metadata has only a text of a licence, or none; read in their files.
-READ = {"jupyterhub-idle-culler": "BSD-3-Clause", "namex": "Apache-2.0"}
+READ = {"namex": "Apache-2.0"}
 
 _TOP = """\
 # Licences

@@ -172,7 +172,7 @@ def _apply_pages(c: Any, settings: Settings) -> None:
         visit_route(),
         *cluster_routes(notices_path=notices_path),
         class_route(settings.groups),
-        *administration_routes(notices_path=notices_path, idle_after_s=settings.culler.label_s),
+        *administration_routes(notices_path=notices_path),
         *operation_routes(notices_path=notices_path, drain_path=drain.path),
         *people_routes(notices_path=notices_path, drain_path=drain.path),
     ]

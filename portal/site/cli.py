@@ -109,10 +109,10 @@ def _add_usage(commands: Commands) -> None:
 
 
 def _add_parts(commands: Commands) -> None:
-    part = commands.add_parser("run", help="run the proxy or the culler (for systemd)")
-    part.add_argument("part", choices=("proxy", "culler"), help="the program")
+    part = commands.add_parser("run", help="run the proxy (for systemd)")
+    part.add_argument("part", choices=("proxy",), help="the program")
     _add_settings(part)
-    part.set_defaults(run=_command("services", "run_part"))
+    part.set_defaults(run=_command("services", "run_proxy"))
     backup = commands.add_parser("backup", help="copy the hub's database while it runs")
     backup.add_argument(
         "--restore", type=Path, metavar="COPY", help="restore this copy (stop the hub first)"

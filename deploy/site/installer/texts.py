@@ -12,7 +12,7 @@ EXAMPLE = Path(__file__).resolve().parents[1] / "portal.example.toml"
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 # Those of the services. systemd makes a missing one readable for everybody.
-LOGS = ("proxy.log", "hub.log", "culler.log")
+LOGS = ("proxy.log", "hub.log")
 
 
 def text_of(template: str, **values: object) -> str:
@@ -55,15 +55,14 @@ def next_steps(site: Site, *, is_new: bool, n_changed: int) -> str:
     check = "Check the site:  dsportal check --user NAME"
     if not is_new and (site.prefix / "current").readlink() == Path(site.version):
         restart = "Let the portal use it:  systemctl restart dsportal-proxy dsportal-hub"
-        running = [restart + " dsportal-culler", "Running sessions continue."]
+        running = [restart, "Running sessions continue."]
         return "\n".join(["", *(running if n_changed else []), check])
     settings = site.settings_dir
     first = [
         f"1. Edit {settings}/portal.toml: address, [login],"
         " [partitions.NAME]. It admits nobody yet.",
         "   Then: dsportal config check",
-        "2. Start:  systemctl enable --now dsportal-proxy dsportal-hub dsportal-culler"
-        " dsportal-backup.timer",
+        "2. Start:  systemctl enable --now dsportal-proxy dsportal-hub dsportal-backup.timer",
     ]
     again = [
         f"1. Use this version:  dsportal switch {site.version}",

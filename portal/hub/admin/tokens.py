@@ -8,19 +8,17 @@ from typing import Any
 from spawner.errors import SiteError
 
 OPERATOR = "operator"
-CULLER = "culler"
 # With this one the hub tells the proxy its routes.
 PROXY = "proxy"
 # What each may do at the hub, and nothing else.
 SCOPES = {
     OPERATOR: ["list:users", "read:users", "admin:servers", "read:metrics"],
-    CULLER: ["list:users", "read:users:activity", "read:servers", "delete:servers"],
 }
 _N_BYTES = 32
 
 
 def read_token(state_dir: Path, name: str) -> str:
-    """Return the token of a service: `name` is `OPERATOR`, `CULLER` or `PROXY`."""
+    """Return the token of a service: `name` is `OPERATOR` or `PROXY`."""
     path = token_path(state_dir, name)
     try:
         return path.read_text(encoding="ascii").strip()

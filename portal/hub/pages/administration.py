@@ -20,10 +20,6 @@ STOPS_SESSIONS = "delete:servers"
 class AdministrationHandler(BaseHandler):
     """Shows administrators everybody's sessions."""
 
-    def initialize(self, idle_after_s: float) -> None:
-        """Take the seconds without activity after which a session counts as idle."""
-        self._idle_after_s = idle_after_s
-
     @authenticated
     @needs_scope("admin-ui")  # type: ignore[untyped-decorator]
     async def get(self) -> None:
@@ -38,7 +34,7 @@ class AdministrationHandler(BaseHandler):
             raise HTTPError(403, "You may not see everybody's sessions.")
         jobs = await self.current_user.spawner.cluster.latest_jobs(patience_s=PATIENCE_S)
         sessions = list_sessions(self.users.values(), datetime.now(UTC), jobs)
-        view = describe_administration(sessions, idle_after_s=self._idle_after_s)
+        view = describe_administration(sessions)
         page = self.render_template("administration.html", administration=view, count=count)
         self.finish(await page)
 
@@ -91,10 +87,10 @@ class MessageStopHandler(BaseHandler):
         self.redirect(f"{self.hub.base_url}administration")
 
 
-def administration_routes(*, notices_path: Path, idle_after_s: float) -> list[Any]:
+def administration_routes(*, notices_path: Path) -> list[Any]:
     """Return the routes of this module for `JupyterHub.extra_handlers`."""
     kept = {"notices_path": str(notices_path)}
     return [
-        (r"/administration", AdministrationHandler, {"idle_after_s": idle_after_s}),
+        (r"/administration", AdministrationHandler),
         (r"/cluster/stop/([^/]+)(?:/([^/]+))?", MessageStopHandler, kept),
     ]

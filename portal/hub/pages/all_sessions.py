@@ -17,6 +17,8 @@ from spawner.slurm.jobs import JobRecord
 
 # Notebook servers report activity to the hub every five minutes.
 _ACTIVE_S = 600.0
+# Seconds without activity after which the page marks a session as idle.
+IDLE_AFTER_S = 3600.0
 _NO_JOBS = ClusterJobs()
 
 
@@ -86,7 +88,7 @@ class AdministrationView:
         n_gpus: GPUs that they hold together.
         n_idle_gpus: GPUs that idle sessions hold.
         idle_after: `idle_after_s`, formatted.
-        idle_after_s: Seconds without activity after which a session counts as idle.
+        idle_after_s: See `IDLE_AFTER_S`.
     """
 
     rows: tuple[SessionRow, ...]
@@ -99,11 +101,9 @@ class AdministrationView:
     idle_after_s: float
 
 
-def describe_administration(
-    sessions: Sequence[SessionRow], *, idle_after_s: float
-) -> AdministrationView:
+def describe_administration(sessions: Sequence[SessionRow]) -> AdministrationView:
     """Return the data of the administrators' page."""
-    idle = [row for row in sessions if row.idle_s is not None and row.idle_s >= idle_after_s]
+    idle = [row for row in sessions if row.idle_s is not None and row.idle_s >= IDLE_AFTER_S]
     return AdministrationView(
         rows=tuple(sorted(sessions, key=_by_idleness)),
         n_running=sum(row.state == "running" for row in sessions),
@@ -111,8 +111,8 @@ def describe_administration(
         n_gpus=sum(row.n_all_gpus for row in sessions if row.node),
         n_idle=len(idle),
         n_idle_gpus=sum(row.n_all_gpus for row in idle),
-        idle_after=format_duration(idle_after_s),
-        idle_after_s=idle_after_s,
+        idle_after=format_duration(IDLE_AFTER_S),
+        idle_after_s=IDLE_AFTER_S,
     )
 
 

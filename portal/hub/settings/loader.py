@@ -12,7 +12,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from portal.hub.settings.assistant import AssistantSettings
-from portal.hub.settings.culler import CullerSettings
 from portal.hub.settings.hub import HubSettings
 from portal.hub.settings.limits import GroupSettings, LimitSettings
 from portal.hub.settings.login import LoginSettings
@@ -57,7 +56,6 @@ class HubTables:
     preflight: PreflightSettings
     slurm: SlurmSettings
     extension: ExtensionSettings
-    culler: CullerSettings
     traffic: TrafficSettings
     mail: MailSettings
     assistant: AssistantSettings

@@ -1,13 +1,12 @@
-"""Programs that systemd starts: the proxy and the culler, configured by the site's settings."""
+"""The program that systemd starts beside the hub: the proxy, configured by the site's settings."""
 
 import argparse
 import os
 import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import portal.hub.network
-from portal.hub.admin.tokens import CULLER, PROXY, ensure_token, read_token
+from portal.hub.admin.tokens import PROXY, ensure_token
 from portal.hub.network.authority import ensure_certificates
 from portal.hub.settings.loader import Settings, load_settings
 from spawner.certificates import IDENTITY_FILE
@@ -21,31 +20,20 @@ PROXY_DIR = "proxy/node_modules/configurable-http-proxy"
 MOST_HEADER_BYTES = 65536
 
 
-def run_part(arguments: argparse.Namespace) -> int:
-    """Become the program of a part; return only if the settings switch it off."""
+def run_proxy(arguments: argparse.Namespace) -> int:
+    """Become the proxy; it does not return."""
     settings = load_settings(arguments.settings)
-    argv, environment = _plan(arguments.part, settings)
-    if not argv:
-        print(f"dsportal: {arguments.part} is off, because idle_hours of [culler] is 0.")
-        return 0
+    hub = settings.hub
+    if hub.internal_tls:
+        _make_certificates(hub.certificates_dir, hub.address)
+    # Node and the proxy are installed two folders above the hub's environment.
+    argv = proxy_argv(settings, Path(sys.prefix).resolve().parents[1])
+    environment = {**os.environ, "CONFIGPROXY_AUTH_TOKEN": _proxy_token(hub.state_dir)}
     try:
         # The same process, so that systemd's signals reach the program itself.
-        os.execve(argv[0], list(argv), {**os.environ, **environment})  # noqa: S606
+        os.execve(argv[0], argv, environment)  # noqa: S606
     except OSError as error:
         raise SiteError(f"{argv[0]} cannot be started: {error.strerror}. Install again.") from error
-
-
-def _plan(part: str, settings: Settings) -> tuple[Sequence[str], Mapping[str, str]]:
-    if part == "proxy":
-        if settings.hub.internal_tls:
-            _make_certificates(settings.hub.certificates_dir, settings.hub.address)
-        # Node and the proxy are installed two folders above the hub's environment.
-        argv = proxy_argv(settings, Path(sys.prefix).resolve().parents[1])
-        return argv, {"CONFIGPROXY_AUTH_TOKEN": _proxy_token(settings.hub.state_dir)}
-    if not settings.culler.idle_hours:
-        return (), {}
-    token = read_token(settings.hub.state_dir, CULLER)
-    return culler_argv(settings), {"JUPYTERHUB_API_TOKEN": token}
 
 
 def _proxy_token(state_dir: Path) -> str:
@@ -101,21 +89,4 @@ def proxy_argv(settings: Settings, prefix: Path) -> list[str]:
         f"--error-target={hub.url}{hub.hub_prefix}error",
         *(tls if hub.internal_tls else ()),
         *(["--host-routing"] if hub.subdomain_host else []),
-    ]
-
-
-def culler_argv(settings: Settings) -> list[str]:
-    """Return the command that stops idle sessions; its token is in the environment.
-
-    Source:
-        jupyterhub-idle-culler 2.0.0, --help.
-    """
-    # A process of its own: as a service of the hub it would delay the hub's end by 30 s.
-    culler = settings.culler
-    return [
-        sys.executable,
-        *("-m", "jupyterhub_idle_culler"),
-        f"--url={settings.hub.through_proxy_url}api",
-        f"--timeout={round(culler.idle_hours * 3600)}",
-        f"--cull-every={round(culler.every_minutes * 60)}",
     ]

@@ -19,7 +19,7 @@ from portal.site.commands.backup import describe_copy, refuse_running_hub
 from spawner.errors import SiteError
 
 SYSTEMD = Path("/run/systemd/system")
-HUB_UNITS = ("dsportal-hub", "dsportal-culler")
+HUB_UNIT = "dsportal-hub"
 PROXY_UNIT = "dsportal-proxy"
 TIMEOUT_S = 300.0
 # It becomes the name of a folder: no slash, and no dot in front.
@@ -56,7 +56,7 @@ def run_switch(arguments: argparse.Namespace) -> int:
     database = _Database(settings, arguments.settings)
     before = [os.readlink(link) for link in switch.links]
     if has_systemd:
-        _run(["systemctl", "stop", *HUB_UNITS])
+        _run(["systemctl", "stop", HUB_UNIT])
     else:
         refuse_running_hub(settings.hub)
     try:
@@ -65,7 +65,7 @@ def run_switch(arguments: argparse.Namespace) -> int:
         if has_systemd:
             # Proxy and hub of one version belong together; connections are taken up again.
             _run(["systemctl", "try-restart", PROXY_UNIT])
-            _run(["systemctl", "start", *HUB_UNITS])
+            _run(["systemctl", "start", HUB_UNIT])
     # Ctrl-C too: an administrator who gives up must not be left without a hub.
     except BaseException as error:
         _go_back(error, switch, before, database, has_systemd=has_systemd)
@@ -87,9 +87,9 @@ def _go_back(
         with ExitStack() as starts:
             if has_systemd:
                 # One that was started by the new version would keep the database busy.
-                _run(["systemctl", "stop", *HUB_UNITS])
+                _run(["systemctl", "stop", HUB_UNIT])
                 # Last in, first out; the hub is started whatever the proxy does.
-                starts.callback(_run, ["systemctl", "start", *HUB_UNITS])
+                starts.callback(_run, ["systemctl", "start", HUB_UNIT])
                 if before != [os.readlink(link) for link in switch.links]:
                     starts.callback(_run, ["systemctl", "try-restart", PROXY_UNIT])
             _turn_back(switch, before)
@@ -97,7 +97,7 @@ def _go_back(
     except (SiteError, OSError) as second:
         raise SiteError(
             f"{error} Going back failed too: {second} See 'systemctl status {PROXY_UNIT}"
-            f" {HUB_UNITS[0]}' and the links {', '.join(map(str, switch.links))}."
+            f" {HUB_UNIT}' and the links {', '.join(map(str, switch.links))}."
         ) from error
 
 

@@ -34,7 +34,7 @@ from tests.support.eventually import eventually
 RARE = {"containers", "horovod"}
 # The front end is the site's, and the guide leaves its configuration to the site.
 NGINX = ("/etc/nginx/", "/var/log/nginx/", "/var/lib/nginx/")
-UNITS = ("proxy.service", "hub.service", "culler.service", "backup.service", "backup.timer")
+UNITS = ("proxy.service", "hub.service", "backup.service", "backup.timer")
 
 
 @pytest.fixture(scope="module")

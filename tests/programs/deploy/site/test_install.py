@@ -151,7 +151,7 @@ def test_logs_are_for_root_also_where_an_earlier_version_made_them(site: Site) -
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
     assert log.read_text() == "a password typed as a name"
     assert stat.S_IMODE(site.log_dir.stat().st_mode) == 0o750
-    for name in ("proxy", "hub", "culler"):
+    for name in ("proxy", "hub"):
         assert "UMask=0077" in render_units("a")[f"dsportal-{name}.service"].splitlines()
     assert {"    create 0600 root root", "    maxsize 100M"} <= set(
         text_of("logrotate").splitlines()

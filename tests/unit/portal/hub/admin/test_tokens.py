@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from portal.hub.admin.tokens import (
-    CULLER,
     OPERATOR,
+    PROXY,
     ensure_token,
     keep_private,
     read_token,
@@ -30,13 +30,13 @@ def foreign_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_token_is_long_random_and_readable_by_the_hub_alone(tmp_path: Path) -> None:
     old_mask = os.umask(0)
     try:
-        token, other = ensure_token(tmp_path, OPERATOR), ensure_token(tmp_path, CULLER)
+        token, other = ensure_token(tmp_path, OPERATOR), ensure_token(tmp_path, PROXY)
     finally:
         os.umask(old_mask)
 
     assert len(token) == 64
     assert token != other
-    assert mode(tmp_path / "operator-token") == mode(tmp_path / "culler-token") == 0o600
+    assert mode(tmp_path / "operator-token") == mode(tmp_path / "proxy-token") == 0o600
 
 
 def test_a_token_that_exists_is_kept(tmp_path: Path) -> None:
@@ -56,31 +56,24 @@ def test_without_the_folder_there_is_no_token(tmp_path: Path) -> None:
 
 def test_a_missing_token_says_where_it_should_be_and_who_makes_it(tmp_path: Path) -> None:
     with pytest.raises(SiteError) as refused:
-        read_token(tmp_path, CULLER)
+        read_token(tmp_path, OPERATOR)
 
     assert str(refused.value) == (
-        f"{tmp_path}/culler-token cannot be read: No such file or directory. The hub makes it when "
-        "it starts. Read it as root or as the hub's account."
+        f"{tmp_path}/operator-token cannot be read: No such file or directory. The hub makes it"
+        " when it starts. Read it as root or as the hub's account."
     )
 
 
 def test_each_service_may_do_its_own_work_and_nothing_else(tmp_path: Path) -> None:
     services, roles = site_services(tmp_path)
 
-    assert services == [
-        {"name": "dsportal-operator", "api_token": read_token(tmp_path, OPERATOR)},
-        {"name": "dsportal-culler", "api_token": read_token(tmp_path, CULLER)},
-    ]
+    token = read_token(tmp_path, OPERATOR)
+    assert services == [{"name": "dsportal-operator", "api_token": token}]
     assert roles == [
         {
             "name": "dsportal-operator",
             "scopes": ["list:users", "read:users", "admin:servers", "read:metrics"],
             "services": ["dsportal-operator"],
-        },
-        {
-            "name": "dsportal-culler",
-            "scopes": ["list:users", "read:users:activity", "read:servers", "delete:servers"],
-            "services": ["dsportal-culler"],
         },
     ]
 

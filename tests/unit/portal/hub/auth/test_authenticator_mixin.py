@@ -60,7 +60,7 @@ async def test_tokens_without_an_end_get_one_at_a_start_and_those_of_sessions_do
             users[name].new_api_token(note="for my script")
         users["user1"].new_api_token(note="Server at /user/user1/")
         users["user2"].new_api_token(note="short", expires_in=60)
-        service = orm.Service(name="dsportal-culler")
+        service = orm.Service(name="dsportal-operator")
         db.add(service)
         db.commit()
         service.new_api_token()

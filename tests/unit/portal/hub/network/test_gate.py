@@ -22,7 +22,7 @@ from portal.hub.settings.traffic import TrafficSettings
 
 ADA = Sender(Kind.USER, "ada")
 GRACE = Sender(Kind.USER, "grace")
-CULLER = Sender(Kind.SERVICE, "dsportal-culler")
+OPERATOR = Sender(Kind.SERVICE, "dsportal-operator")
 STRANGER = Sender(Kind.ADDRESS, "192.0.2.7")
 TRAFFIC = TrafficSettings(
     user_requests_per_s=1,
@@ -93,7 +93,7 @@ def test_who_has_used_up_the_burst_is_refused_and_nobody_else_is(
 
 
 def test_the_sites_own_programs_are_not_counted(entrance: Entrance) -> None:
-    assert [entrance.ask(CULLER) for _ in range(100)] == [None] * 100
+    assert [entrance.ask(OPERATOR) for _ in range(100)] == [None] * 100
 
 
 def test_health_costs_nothing_even_for_who_is_refused(entrance: Entrance) -> None:

@@ -22,7 +22,7 @@ def test_the_idlest_session_comes_first_and_idle_gpus_are_counted() -> None:
         session_row("grace", idle_s=7200.0, n_gpus=2),
     ]
 
-    view = describe_administration(rows, idle_after_s=3600.0)
+    view = describe_administration(rows)
 
     assert [r.user for r in view.rows] == ["grace", "ada", "linus"]
     assert (view.n_running, view.n_waiting, view.n_gpus) == (2, 1, 6)

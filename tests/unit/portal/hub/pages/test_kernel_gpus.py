@@ -43,6 +43,6 @@ def test_administrators_see_gpus_and_hours_of_kernels_with_their_session() -> No
     held = KernelGpus(n_kernels=1, n_gpus=2, hours=3.0)
     row = session_row("ada", n_gpus=0, since_s=7200.0, idle_s=7200.0, kernels=held)
 
-    view = describe_administration([row], idle_after_s=3600.0)
+    view = describe_administration([row])
 
     assert (view.n_gpus, view.n_idle_gpus, row.gpu_hours) == (2, 2, "3.0")

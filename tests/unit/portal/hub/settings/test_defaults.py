@@ -16,7 +16,7 @@ ROOMS = ("spawner/settings", "portal/settings", "portal/hub/settings")
 # Neither is a choice of ours: a feature that is off, and the ports that need no rights.
 NEUTRAL = {0, 1024, 65535}
 # Where constructors call a setting something else.
-OTHER_NAMES = {"waiting_s", "running_s", "asks_per_minute", "fresh_s", "idle_after_s", "walltime_s"}
+OTHER_NAMES = {"waiting_s", "running_s", "asks_per_minute", "fresh_s", "walltime_s"}
 KEYS = {
     *(key.name for cls in (*TABLES.values(), *NAMED_TABLES.values()) for key in fields(cls)),
     *SiteTraits.class_trait_names(config=True),

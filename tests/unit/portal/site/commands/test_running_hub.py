@@ -27,7 +27,7 @@ from portal.hub.settings.loader import Settings
 from portal.site.commands import running_hub
 from portal.site.commands.backup import MOST_COPIES, back_up
 from portal.site.commands.running_hub import ask_hub, status_text
-from portal.site.commands.services import culler_argv, proxy_argv, run_part
+from portal.site.commands.services import proxy_argv, run_proxy
 from spawner.errors import SiteError
 
 
@@ -52,7 +52,7 @@ def test_the_proxy_goes_by_host_names_where_users_have_their_own(settings: Setti
     assert "--host-routing" in proxy_argv(replace(settings, hub=hub), Path("/opt/proxy"))
 
 
-def test_proxy_and_culler_are_told_by_the_settings(settings: Settings) -> None:
+def test_the_proxy_is_told_by_the_settings(settings: Settings) -> None:
     proxy = proxy_argv(settings, Path("/opt/portal"))
 
     assert proxy[0] == "/opt/portal/node/bin/node"
@@ -63,20 +63,18 @@ def test_proxy_and_culler_are_told_by_the_settings(settings: Settings) -> None:
     assert "--api-port=8001" in proxy
     assert "--default-target=http://127.0.0.1:8081" in proxy
     assert {"--sessions-ip=10.77.0.1", "--sessions-port=8081"} <= set(proxy)
-    assert "--timeout=0" in culler_argv(settings)
 
 
-def test_below_a_path_proxy_and_culler_find_the_hub_there(settings: Settings) -> None:
+def test_below_a_path_the_proxy_finds_the_hub_there(settings: Settings) -> None:
     below = replace(settings, hub=replace(settings.hub, base_url="/jupyter/"))
     proxy = proxy_argv(below, Path("/opt/portal"))
 
     assert "--hub-prefix=/jupyter/hub/" in proxy
     assert "--error-target=http://127.0.0.1:8081/jupyter/hub/error" in proxy
-    assert "--url=http://127.0.0.1:8000/jupyter/hub/api" in culler_argv(below)
 
 
 def test_a_proxy_without_a_place_for_its_certificates_says_where(settings: Settings) -> None:
-    arguments = argparse.Namespace(settings=Path("/nowhere/portal.toml"), part="proxy")
+    arguments = argparse.Namespace(settings=Path("/nowhere/portal.toml"))
     hub = replace(settings.hub, state_dir=Path("/nowhere"))
 
     with (
@@ -85,7 +83,7 @@ def test_a_proxy_without_a_place_for_its_certificates_says_where(settings: Setti
         ),
         pytest.raises(SiteError, match="/nowhere/certificates cannot be read or made"),
     ):
-        run_part(arguments)
+        run_proxy(arguments)
 
 
 def hub_of(state_dir: Path) -> HubSettings:

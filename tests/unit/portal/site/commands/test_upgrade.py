@@ -110,9 +110,9 @@ def switch_to_2() -> int:
     return upgrade.run_switch(arguments)
 
 
-STOP = "systemctl stop dsportal-hub dsportal-culler"
+STOP = "systemctl stop dsportal-hub"
 RESTART = "systemctl try-restart dsportal-proxy"
-START = "systemctl start dsportal-hub dsportal-culler"
+START = "systemctl start dsportal-hub"
 RESTORE = "portal.cli backup --settings /portal.toml --yes --restore /copy"
 
 
