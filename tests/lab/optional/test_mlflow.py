@@ -130,22 +130,6 @@ def expect_the_training(page: Page, name: str) -> None:
     picture(page, f"mlflow-run-{name}")
 
 
-def test_the_button_of_the_file_browser_opens_the_runs_of_a_folder(server, context):
-    page = context.new_page()
-    page.goto(f"{server.host}/user/ada/lab/workspaces/test?reset")
-    folder = page.locator(".jp-DirListing-item", has_text="mlruns")
-    expect(folder).to_be_visible(timeout=PAGE_TIMEOUT_MS)
-    folder.click()
-    picture(page, "mlflow-selected")
-
-    with context.expect_page() as opened:
-        page.locator(".jp-FileBrowser-toolbar").get_by_title(re.compile("in MLflow")).click()
-
-    expect_the_training(opened.value, "button")
-    running = server.http.get(f"{server.host}/user/ada/portal/api/mlflow", timeout=30).json()
-    assert [page["logdir"] for page in running] == ["mlruns"]
-
-
 def test_the_card_of_the_launcher_begins_at_the_folder_that_kernels_log_to(server, context):
     page = context.new_page()
     page.goto(f"{server.host}/user/ada/lab/workspaces/test?reset")

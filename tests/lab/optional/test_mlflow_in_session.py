@@ -37,12 +37,6 @@ import keras, mlflow
 mlflow.keras.autolog(log_models=False)
 mlflow.start_run(run_name="digits-template")
 """
-OTHERS = """
-for name, rate in (("low", 0.001), ("high", 0.1)):
-    with mlflow.start_run(run_name=name):
-        mlflow.log_param("rate", rate)
-        mlflow.log_metric("accuracy", 1 - rate)
-"""
 # Of a run in the kernel, and of one on a rank.
 SOURCES = """
 from dsportal import run
@@ -110,9 +104,9 @@ def run(session: Session, code: str) -> str:
 
 @pytest.fixture(scope="module")
 def runs(session: Session) -> None:
-    """The template's notebook was run as a run of MLflow, and there are two more."""
+    """The template's notebook was run as a run of MLflow."""
     template = TEMPLATE.read_text().replace("EPOCHS = 10", "EPOCHS = 2")
-    shown = run(session, f"{BEFORE}\n{template}\nmlflow.end_run()\n{OTHERS}")
+    shown = run(session, f"{BEFORE}\n{template}\nmlflow.end_run()")
     assert "Test accuracy" in shown, shown
 
 
@@ -216,26 +210,6 @@ def test_the_button_opens_the_run_of_the_template_with_its_curves(
     assert elsewhere == []
 
 
-def test_a_search_shows_the_runs_that_it_names(
-    context: BrowserContext, session: Session, address: str
-) -> None:
-    page = open_runs(context, session, address)
-    expect(link(page, "low")).to_be_visible()
-
-    search = page.get_by_placeholder(re.compile("metrics.rmse"))
-    search.fill("params.rate = '0.1'")
-    search.press("Enter")
-
-    expect(link(page, "high")).to_be_visible()
-    expect(link(page, "low")).to_have_count(0)
-    expect(link(page, "digits-template")).to_have_count(0)
-    picture(page, "mlflow-search")
-    # MLflow keeps it for the next visit.
-    search.fill("")
-    search.press("Enter")
-    expect(link(page, "digits-template")).to_be_visible()
-
-
 def test_a_run_is_renamed(context: BrowserContext, session: Session, address: str) -> None:
     make_run(session, "to-rename")
     page = open_runs(context, session, address)
@@ -249,20 +223,6 @@ def test_a_run_is_renamed(context: BrowserContext, session: Session, address: st
     expect(page.get_by_role("heading", name="renamed")).to_be_visible()
     eventually(lambda: "renamed" in names_of_runs(), timeout_s=30)
     assert "to-rename" not in names_of_runs()
-
-
-def test_a_run_is_deleted(context: BrowserContext, session: Session, address: str) -> None:
-    make_run(session, "to-delete")
-    page = open_runs(context, session, address)
-    link(page, "to-delete").click()
-
-    page.get_by_test_id("overflow-menu-trigger").first.click()
-    page.get_by_test_id("overflow-delete-button").click()
-    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
-
-    eventually(lambda: "to-delete" not in names_of_runs(), timeout_s=30)
-    expect(link(page, "digits-template")).to_be_visible()
-    expect(link(page, "to-delete")).to_have_count(0)
 
 
 def test_a_run_names_the_notebook_that_made_it_also_on_a_rank(session: Session) -> None:

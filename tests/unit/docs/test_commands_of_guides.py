@@ -91,12 +91,7 @@ RUN = (
     RunBy(r"sbatch train\.job", "tests/templates/test_job_file.py", '"sbatch", "train.job"'),
     RunBy(r"squeue", "tests/slurm/conftest.py", '"squeue"'),
     RunBy(
-        r"dsportal environments new .*",
-        "tests/lab/environments/test_own_environment.py",
-        "environments",
-    ),
-    RunBy(
-        r"dsportal environments (add|check|remove) ?.*",
+        r"dsportal environments (new|add|check|remove) ?.*",
         "tests/programs/portal/environments/test_locked_commands.py",
         "environments",
     ),
