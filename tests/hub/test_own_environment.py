@@ -9,11 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import requests
 
 from tests.support.kernels import offered, run_cells
 from tests.support.linked_environment import link_environment
-from tests.support.portal_client import ADDRESS, PortalClient
+from tests.support.portal_client import UserSession
 
 pytestmark = pytest.mark.cluster
 
@@ -45,18 +44,6 @@ def train(start):
 print("SUM", run(train, 10, gpus=2))
 """
 IN_A_CHILD = "!{sys.executable} -c 'import dsportal; print(\"CHILD\", dsportal.__version__)'"
-
-
-class Session:
-    """A session of the portal, asked as tests.support.kernels asks a notebook server."""
-
-    def __init__(self) -> None:
-        self.client = PortalClient(USER)
-        self.client.login()
-        self.token = self.client.token()
-        self.host = ADDRESS
-        self.http = requests.Session()
-        self.http.headers["Authorization"] = f"token {self.token}"
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +79,7 @@ def project() -> Iterator[Path]:
 async def test_run_trains_on_all_gpus_in_a_kernel_that_has_nothing_of_the_portal(
     project: Path,
 ) -> None:
-    session = Session()
+    session = UserSession(USER)
     session.client.stop(session.token)
     session.client.start(session.token, gpus=2)
     try:

@@ -136,3 +136,15 @@ class PortalClient:
         """Stop the user's session, if there is one, and wait until its job is gone."""
         self.rest("DELETE", f"/users/{self.user}/server", token, timeout=60)
         eventually(lambda: not self.server(token) and not sessions_of(self.user), timeout_s=60)
+
+
+class UserSession:
+    """A user who is logged in, and their session, asked as tests.support.kernels asks a server."""
+
+    def __init__(self, user: str) -> None:
+        self.client = PortalClient(user)
+        self.client.login()
+        self.token = self.client.token()
+        self.host = self.client.address
+        self.http = requests.Session()
+        self.http.headers["Authorization"] = f"token {self.token}"

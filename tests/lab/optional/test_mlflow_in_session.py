@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import requests
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -23,7 +22,7 @@ from tests.support.eventually import eventually  # noqa: E402
 from tests.support.kernels import ask, run_cell, run_in_notebook  # noqa: E402
 from tests.support.portal_client import (  # noqa: E402
     ADDRESS,
-    PortalClient,
+    UserSession,
     demo_password,
 )
 
@@ -56,16 +55,6 @@ TIMEOUT_MS = 60_000
 ASSISTANT = "/mlflow/assistant/"
 
 
-class Session:
-    """The user's session, for `run_cell`."""
-
-    host = ADDRESS
-
-    def __init__(self, token: str) -> None:
-        self.http = requests.Session()
-        self.http.headers["Authorization"] = f"token {token}"
-
-
 @pytest.fixture(scope="module")
 def pages_of_mlflow(plan: Any) -> Iterator[None]:
     """Sessions have MLflow's pages."""
@@ -82,14 +71,12 @@ def pages_of_mlflow(plan: Any) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def session(pages_of_mlflow: None) -> Iterator[Session]:
-    client = PortalClient(USER)
-    client.login()
-    token = client.token()
-    client.stop(token)
-    client.start(token, gpus=1)
-    yield Session(token)
-    client.stop(token)
+def session(pages_of_mlflow: None) -> Iterator[UserSession]:
+    session = UserSession(USER)
+    session.client.stop(session.token)
+    session.client.start(session.token, gpus=1)
+    yield session
+    session.client.stop(session.token)
 
 
 def in_thread(work: Coroutine[Any, Any, str]) -> str:
@@ -98,12 +85,12 @@ def in_thread(work: Coroutine[Any, Any, str]) -> str:
         return thread.submit(asyncio.run, work).result()
 
 
-def run(session: Session, code: str) -> str:
+def run(session: UserSession, code: str) -> str:
     return in_thread(run_cell(session, "tensorflow", code))
 
 
 @pytest.fixture(scope="module")
-def runs(session: Session) -> None:
+def runs(session: UserSession) -> None:
     """The template's notebook was run as a run of MLflow."""
     template = TEMPLATE.read_text().replace("EPOCHS = 10", "EPOCHS = 2")
     shown = run(session, f"{BEFORE}\n{template}\nmlflow.end_run()")
@@ -150,7 +137,7 @@ def context(runs: None, signed_in: BrowserContext) -> Iterator[BrowserContext]:
         page.close()
 
 
-def open_runs(context: BrowserContext, session: Session, address: str) -> Page:
+def open_runs(context: BrowserContext, session: UserSession, address: str) -> Page:
     """Open the list of runs of the first experiment."""
     opened = ask(session, "POST", "portal/api/mlflow", json={"logdir": FOLDER.name})
     page = context.new_page()
@@ -163,7 +150,7 @@ def link(page: Page, name: str) -> Locator:
     return page.get_by_role("link", name=name, exact=True).first
 
 
-def make_run(session: Session, name: str) -> None:
+def make_run(session: UserSession, name: str) -> None:
     run(session, f"import mlflow\nwith mlflow.start_run(run_name={name!r}): pass")
 
 
@@ -210,7 +197,7 @@ def test_the_button_opens_the_run_of_the_template_with_its_curves(
     assert elsewhere == []
 
 
-def test_a_run_is_renamed(context: BrowserContext, session: Session, address: str) -> None:
+def test_a_run_is_renamed(context: BrowserContext, session: UserSession, address: str) -> None:
     make_run(session, "to-rename")
     page = open_runs(context, session, address)
     link(page, "to-rename").click()
@@ -225,7 +212,7 @@ def test_a_run_is_renamed(context: BrowserContext, session: Session, address: st
     assert "to-rename" not in names_of_runs()
 
 
-def test_a_run_names_the_notebook_that_made_it_also_on_a_rank(session: Session) -> None:
+def test_a_run_names_the_notebook_that_made_it_also_on_a_rank(session: UserSession) -> None:
     shown = in_thread(run_in_notebook(session, "tensorflow", "study.ipynb", SOURCES))
 
     # Between the two is the bar of the run.

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import requests
 
 from tests.support.kernels import offered, run_cell
-from tests.support.portal_client import ADDRESS, PortalClient
+from tests.support.portal_client import ADDRESS, UserSession
 from tests.support.training_cells import TRAIN_PYTORCH, TRAIN_TENSORFLOW
 
 USER = "ada"
@@ -21,45 +20,33 @@ CELLS = {
 }
 
 
-class Session:
-    """A session of the portal, asked as tests.support.kernels asks a notebook server."""
-
-    def __init__(self) -> None:
-        self.client = PortalClient(USER)
-        self.client.login()
-        self.token = self.client.token()
-        self.host = ADDRESS
-        self.http = requests.Session()
-        self.http.headers["Authorization"] = f"token {self.token}"
-
-
 @pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
-    session = Session()
+def session() -> Iterator[UserSession]:
+    session = UserSession(USER)
     session.client.start(session.token, gpus=1)
     yield session
     session.client.stop(session.token)
 
 
-def test_the_launcher_offers_every_kernel(session: Session) -> None:
+def test_the_launcher_offers_every_kernel(session: UserSession) -> None:
     assert set(offered(session)) == set(CELLS)
 
 
 @pytest.mark.parametrize("kernel", CELLS)
-async def test_a_notebook_computes_with_the_kernel(session: Session, kernel: str) -> None:
+async def test_a_notebook_computes_with_the_kernel(session: UserSession, kernel: str) -> None:
     code, expected = CELLS[kernel]
 
     assert expected in await run_cell(session, kernel, code)
 
 
 @pytest.mark.parametrize("page", ["lab", "tree", "nbclassic/tree"])
-def test_the_page_opens(session: Session, page: str) -> None:
+def test_the_page_opens(session: UserSession, page: str) -> None:
     answer = session.http.get(f"{ADDRESS}/user/{USER}/{page}", timeout=60)
 
     assert answer.status_code == 200
 
 
-def test_dsportal_check_finds_nothing_broken(session: Session) -> None:
+def test_dsportal_check_finds_nothing_broken(session: UserSession) -> None:
     session.client.stop(session.token)
     program = Path("/opt/data-scientist-portal/environments/hub/bin/dsportal")
     argv = [program, "check", "--user", USER]
