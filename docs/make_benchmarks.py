@@ -39,7 +39,7 @@ _BACK = "[Benchmarks of portal and sessions](benchmarks.md) explains these figur
 _PAGES = {
     "benchmarks": (
         _TOP,
-        ("pages", "rush", "lesson", "spawner", "scale", "session", "lend", "jobs", "tensorboard"),
+        ("pages", "rush", "spawner", "scale", "session", "lend", "jobs", "tensorboard"),
     ),
     "benchmarks-training": (
         f"# Benchmarks of training\n\n{_BACK}",
