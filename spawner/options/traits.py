@@ -114,26 +114,6 @@ class SiteTraits(HasTraits):
         times as long, unless a session begins or ends.""",
     ).tag(config=True)
 
-    forecast_age_s = Float(
-        60.0,
-        min=1.0,
-        help="""Seconds for which a forecast of a start is reused. While many users ask, up to three
-        times as long.""",
-    ).tag(config=True)
-
-    associations_age_s = Float(
-        300.0, min=1.0, help="Seconds for which accounts and limits from sacctmgr are reused."
-    ).tag(config=True)
-
-    # sacct took 0.1 s, the slowest of the queries (Slurm 22.05), and its database serves the site.
-    usage_age_s = Float(
-        300.0, min=1.0, help="Seconds for which what accounting says of a user is reused."
-    ).tag(config=True)
-
-    storage_age_s = Float(
-        300.0, min=1.0, help="Seconds for which the state of a user's folders is reused."
-    ).tag(config=True)
-
     # Not a setting: time in the queue would count, and the hub would cancel waiting jobs.
     start_timeout = Integer(
         SECONDS_IN_TEN_YEARS,
