@@ -154,8 +154,8 @@ class Catalog:
 
         GPUs without a type are left out.
         """
-        names = {name for node in self.nodes(partition) for name in node.gpus}
-        return tuple(sorted(names - {UNTYPED}))
+        names = (name for node in self.nodes(partition) for name in node.gpus)
+        return self.once(("types", partition), lambda: tuple(sorted({*names} - {UNTYPED})))
 
     def count_gpus(self, partition: str | None = None, gpu_type: str | None = None) -> GpuCount:
         """Return how many GPUs a partition has; in one that is not up none is free."""

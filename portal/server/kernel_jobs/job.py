@@ -72,12 +72,14 @@ class Progress:
         n_ends: Times that it has ended by itself, or was ended for another start.
         status: Exit status of the last one that ended, negative for a signal.
         is_over: Whether the job itself ends.
+        node: Where the job runs, by Slurm's name, or "".
     """
 
     n_starts: int = 0
     n_ends: int = 0
     status: int = 0
     is_over: bool = False
+    node: str = ""
 
     def write(self, folder: Path) -> None:
         """Write it to a folder."""
@@ -98,7 +100,7 @@ class Job:
     def __init__(self, folder: Path, order: Order) -> None:
         self._folder = folder
         self._order = order
-        self._progress = Progress()
+        self._progress = Progress(node=os.environ.get("SLURMD_NODENAME", ""))
         self._kernel: subprocess.Popen[bytes] | None = None
         self._meter: subprocess.Popen[bytes] | None = None
         self._n_absent = 0

@@ -56,7 +56,7 @@ async def run_there(
     async with saving as (saved, _):
         words = await saved.restore_in_job(job)
     tell(f"The cell runs with {request.words}. {words}")
-    async with job.client() as client:
+    async with job.client(is_heard=True) as client:
         control = client.control_channel
         talk.interrupt = lambda: control.send(client.session.msg("interrupt_request"))
         try:

@@ -16,7 +16,7 @@ from jupyter_client.provisioning.factory import KernelProvisionerFactory
 
 from portal.server.patches.kernel_tabs import forget_ports, reconnect_tabs
 
-_LOOK_S = 0.1
+_LOOK_S = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,6 +36,7 @@ FOLDER = ".local/state/data-scientist-portal/kernels"
 VARIABLE = "PORTAL_KERNEL_JOB"
 _START_TIMEOUT_S = 120.0
 _READY_TIMEOUT_S = 60
+_ANSWER_S = 1.0
 _LOOK_S = 0.1
 _ASK_S = 0.3
 _ASK_S_AT_LAST = 10.0
@@ -65,6 +66,7 @@ class SlurmProvisioner(KernelProvisionerBase):
         request: Callable[[Path, tuple[str, ...]], JobRequest],
         environ: Mapping[str, str],
         working_dir: str,
+        addresses: Mapping[str, str],
         tell: Callable[[str], None],
     ) -> None:
         """Start the kernel in a job of its own, and wait until it answers.
@@ -73,6 +75,7 @@ class SlurmProvisioner(KernelProvisionerBase):
             request: Makes the request of a job's folder and command.
             environ: Variables of this kernel alone.
             working_dir: The folder of its notebook.
+            addresses: Of nodes, by their names; those that are missing are reached by name.
             tell: Takes why the job waits, whenever that changes.
 
         Raises:
@@ -92,9 +95,7 @@ class SlurmProvisioner(KernelProvisionerBase):
         self._n_gpus = asked.resources.n_gpus
         self.job_id = await self.slurm.submit(asked)
         node = await self._wait_for_node(tell)
-        catalog = await self.slurm.read_catalog()
-        known = [one for name in catalog.partitions for one in catalog.nodes(name)]
-        self._address = next((one.address for one in known if one.name == node), node)
+        self._address = addresses.get(node, node)
         tell(f"The job has started on {node}. The kernel is starting.")
         async with self.client():
             pass
@@ -106,11 +107,12 @@ class SlurmProvisioner(KernelProvisionerBase):
         return await self.slurm.status(self.job_id, n_gpus=self._n_gpus)
 
     @asynccontextmanager
-    async def client(self, *, has_answered: bool = False) -> AsyncIterator[AsyncKernelClient]:
+    async def client(self, *, is_heard: bool = False) -> AsyncIterator[AsyncKernelClient]:
         """Connect to the kernel that the job has started.
 
         Args:
-            has_answered: Whether it has done so before, and what it publishes is not wanted.
+            is_heard: Whether what the kernel publishes is wanted from the first message on, which
+                takes some tenths of a second longer.
 
         Raises:
             KernelJobError: If it does not answer.
@@ -118,10 +120,11 @@ class SlurmProvisioner(KernelProvisionerBase):
         _, info = await self._connection()
         client = AsyncKernelClient(parent=None)
         client.load_connection_info(info)
-        client.start_channels(stdin=False)
+        client.start_channels(iopub=is_heard, stdin=False)
         try:
-            if not has_answered:
-                await _wait_for_answer(client, f"job {self.job_id}", self._address)
+            await self._wait_for_answer(client)
+            if is_heard:
+                await client.wait_for_ready(timeout=_READY_TIMEOUT_S)
             yield client
         finally:
             client.stop_channels()
@@ -231,9 +234,20 @@ class SlurmProvisioner(KernelProvisionerBase):
                 place = await self.place(self.job_id)
             words = f"{status.words} {place}".strip()
             tell(words or "Slurm is not responding. Waiting for its answer.")
-            await asyncio.sleep(pause_s)
+            if node := await self._node_within(pause_s):
+                return node
             # Most start at once, and one that does not may wait for hours.
             pause_s = min(_ASK_S_AT_LAST, 1.3 * pause_s)
+
+    async def _node_within(self, wait_s: float) -> str:
+        """Return the node that the job itself names, which is sooner than Slurm's answer."""
+        until_s = time.monotonic() + wait_s
+        while time.monotonic() < until_s:
+            progress = await asyncio.to_thread(Progress.read, self.folder)
+            if progress.node and not progress.is_over:
+                return progress.node
+            await asyncio.sleep(_LOOK_S)
+        return ""
 
     async def _connection(self) -> tuple[int, dict[str, Any]]:
         """Return the number of the next start of the kernel, and how it is reached."""
@@ -252,6 +266,20 @@ class SlurmProvisioner(KernelProvisionerBase):
                 raise KernelJobError(await self._not_started())
             await asyncio.sleep(_LOOK_S)
 
+    async def _wait_for_answer(self, client: AsyncKernelClient) -> None:
+        give_up_s = time.monotonic() + _READY_TIMEOUT_S
+        while time.monotonic() < give_up_s:
+            with suppress(TimeoutError):
+                await client.kernel_info(reply=True, timeout=_ANSWER_S)
+                return
+            if await self.has_ended():
+                raise KernelJobError(await self._not_started())
+        raise KernelJobError(
+            f"The kernel runs in job {self.job_id}, but does not answer at {self._address} within "
+            f"{_READY_TIMEOUT_S} s. The nodes' firewalls have to let each other in. Tell the "
+            "administrators."
+        )
+
     async def _not_started(self) -> str:
         last = await self._last_words()
         return f"The kernel did not start in job {self.job_id}. {last or 'It printed nothing.'}"
@@ -262,16 +290,6 @@ class SlurmProvisioner(KernelProvisionerBase):
         except OSError:
             log = ""
         return log_tail(log, 3)
-
-
-async def _wait_for_answer(client: AsyncKernelClient, job: str, node: str) -> None:
-    try:
-        await client.wait_for_ready(timeout=_READY_TIMEOUT_S)
-    except RuntimeError as error:
-        raise KernelJobError(
-            f"The kernel runs in {job}, but does not answer at {node} within {_READY_TIMEOUT_S} s. "
-            "The nodes' firewalls have to let each other in. Tell the administrators."
-        ) from error
 
 
 def make_folder(kind: str = "kernel") -> Path:

@@ -1,5 +1,6 @@
 """Starts the jobs of kernels: their shape, folder and environment."""
 
+import asyncio
 import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path, PurePosixPath
@@ -15,7 +16,9 @@ from portal.server.kernel_jobs.request import GpuRequest, check_request
 from portal.server.kernel_jobs.slurm import JobRequest, KernelSlurm
 from portal.settings.kernel_jobs import KernelJobSettings
 from portal.settings.session_tables import SessionTables
+from spawner.options.budget_messages import ChargedBudgets
 from spawner.options.limits import Limits
+from spawner.slurm.catalog import Catalog
 
 
 class JobStarts:
@@ -48,8 +51,7 @@ class JobStarts:
 
     async def choices(self, settings: KernelJobSettings) -> dict[str, Any]:
         """Return what the dialog offers; see `list_choices`."""
-        catalog = await self._slurm.read_catalog()
-        charged = await self._slurm.read_charged(self._partition)
+        catalog, charged = await self._look()
         return list_choices(
             catalog, self._limits, self._per_gpu, self._partition, settings, charged
         )
@@ -88,14 +90,14 @@ class JobStarts:
             PortalError: If the user may not have the GPUs, or the kernel does not start.
         """
         partition = self._partition
-        catalog = await self._slurm.read_catalog()
+        catalog, charged = await self._look()
         shape = check_request(
             request,
             catalog,
             self._limits,
             self._per_gpu,
             partition,
-            charged=await self._slurm.read_charged(partition),
+            charged=charged,
             n_held=n_held,
         )
         notebook = await notebook_of(self._sessions, job.kernel_id)
@@ -115,4 +117,12 @@ class JobStarts:
 
         folder = self._kernels.cwd_for_path(str(PurePosixPath(notebook).parent))
         environ = {"JPY_SESSION_NAME": notebook} if notebook else {}
-        await job.start_job(asked, environ, folder, tell)
+        nodes = (node for name in catalog.partitions for node in catalog.nodes(name))
+        await job.start_job(
+            asked, environ, folder, {node.name: node.address for node in nodes}, tell
+        )
+
+    async def _look(self) -> tuple[Catalog, ChargedBudgets]:
+        return await asyncio.gather(
+            self._slurm.read_catalog(), self._slurm.read_charged(self._partition)
+        )

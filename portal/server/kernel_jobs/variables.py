@@ -88,7 +88,7 @@ class Saved:
         """
         if self.why:
             return self.why
-        async with job.client(has_answered=True) as client:
+        async with job.client() as client:
             told = None if self.is_told else self._lost_words
             try:
                 report = await self._restore(client, told, job.has_ended)
@@ -115,13 +115,14 @@ class Saved:
             return not await kernel.is_alive() or kernel.provisioner.pid != first
 
         client = kernel.client(session=own_session(kernel))
-        client.start_channels(stdin=False)
+        client.start_channels(iopub=False, stdin=False, hb=False)
         try:
-            await client.wait_for_ready(timeout=_READY_TIMEOUT_S)
+            await client.kernel_info(reply=True, timeout=_READY_TIMEOUT_S)
             await self._restore(client, "" if self.is_told else self._lost_words, has_ended)
-        # That of a kernel that does not answer.
-        except (KernelJobError, RuntimeError) as error:
+        except KernelJobError as error:
             return f"Its variables are lost. {error}"
+        except TimeoutError:
+            return f"Its variables are lost. The kernel did not answer within {_READY_TIMEOUT_S} s."
         finally:
             client.stop_channels()
         return ""

@@ -119,14 +119,11 @@ class PortalHub(PrivateHub):
             Server.PORTAL: SERVER_ENVIRONMENT / "bin/dsportal-singleuser",
             Server.STOCK: _write_program(self.shared / "stock-server", _STOCK_SERVER_FOR_PORTAL),
         }
-        if server is Server.TRIVIAL:
-            self.start(cores_per_gpu=1, memory_mib_per_gpu=128, allow_cpu_only=True)
-            return
+        own = {} if server is Server.TRIVIAL else {"server_argv": [str(programs[server])]}
+        memory_gib = 0.125 if server is Server.TRIVIAL else 1.0
+        # As the others ask for.
         self.start(
-            server_argv=[str(programs[server])],
-            cores_per_gpu=1,
-            memory_mib_per_gpu=1024,
-            allow_cpu_only=True,
+            **own, cores_without_gpu=1, memory_without_gpu_gib=memory_gib, allow_cpu_only=True
         )
 
 

@@ -56,6 +56,8 @@ class LocalQueue(KernelSlurm):
         self.jobs: dict[int, subprocess.Popen[bytes]] = {}
         self.requests: list[JobRequest] = []
         self.waits = False
+        # That which jobs are told by Slurm, or "".
+        self.node = ""
         self.never_tells = False
         self.fails = False
         self.end = "It reached its time limit."
@@ -75,7 +77,7 @@ class LocalQueue(KernelSlurm):
         with (request.folder / "job.log").open("wb") as log:
             self.jobs[job_id] = subprocess.Popen(  # noqa: ASYNC220 - it returns at once
                 request.command,
-                env={**os.environ, "SLURM_JOB_ID": str(job_id)},
+                env={**os.environ, "SLURM_JOB_ID": str(job_id), "SLURMD_NODENAME": self.node},
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
@@ -236,6 +238,16 @@ def test_a_kernel_moves_to_a_job_by_a_cell_and_comes_back(within: Any) -> None:
         await one.until(lambda: one.jobs.describe(one.id)["gpus"] == 2)
         assert await one.run(WHERE) == "103\n"
         assert await asyncio.to_thread(one.queue.jobs[102].wait, 20) == 0
+
+    within(moves)
+
+
+def test_a_job_that_has_started_is_used_before_slurm_says_so(within: Any) -> None:
+    async def moves(one: Session) -> None:
+        one.queue.waits, one.queue.node = True, "node02"
+        await one.run("%gpu 1")
+        await one.until(lambda: one.jobs.describe(one.id)["gpus"] == 1)
+        assert await one.run(WHERE) == "101\n"
 
     within(moves)
 
