@@ -9,12 +9,10 @@ from dsportal.slurm.errors import PortalError
 from portal import activate_command, job_command, session_command
 from portal.confirmation import Commands
 from portal.environments import cli as environments
-from portal.hub.config_check import site_problems
-from portal.hub.settings.loader import DEFAULT_SETTINGS_PATH, load_settings
-from portal.hub.settings.reference import example_toml, reference_markdown
 from portal.packages import cli as packages
 from portal.site import cli as site
 from spawner import __version__
+from spawner.installed_paths import DEFAULT_SETTINGS_PATH
 
 VERSION = f"Data Scientist Portal {__version__}"
 EXIT_OK = 0
@@ -144,6 +142,10 @@ def check_config(arguments: argparse.Namespace) -> int:
     Returns:
         0 if the hub can start with them, 1 if not.
     """
+    # Not for each start of the command: settings take longer to load than all else.
+    from portal.hub.config_check import site_problems
+    from portal.hub.settings.loader import load_settings
+
     settings = load_settings(arguments.settings)
     problems = site_problems(settings)
     for problem in problems:
@@ -156,12 +158,16 @@ def check_config(arguments: argparse.Namespace) -> int:
 
 def print_example(_: argparse.Namespace) -> int:
     """Print a complete settings file."""
+    from portal.hub.settings.reference import example_toml
+
     print(example_toml(), end="")
     return EXIT_OK
 
 
 def print_reference(_: argparse.Namespace) -> int:
     """Print a reference of all settings, as Markdown."""
+    from portal.hub.settings.reference import reference_markdown
+
     print(reference_markdown(), end="")
     return EXIT_OK
 

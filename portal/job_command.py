@@ -3,54 +3,21 @@
 import argparse
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from dsportal.errors import LaunchError, printable
 from dsportal.launch.job_file import NOTEBOOK, PROGRAMS, render_job_file
-from dsportal.launch.layout import parse_layout
-from dsportal.launch.sbatch import JobRequest
 from dsportal.packages.start import KERNEL
 from dsportal.slurm.again import EVERY, Again, new_series, parse_again
-from dsportal.slurm.errors import PortalError
 from dsportal.task.notebook import find_notebook, is_notebook, parse_parameter
 from portal.activate_command import SCRIPT, find_activation
-from portal.hub.settings.loader import DEFAULT_SETTINGS_PATH, load_settings
-from portal.job_submission import (
-    check_limits,
-    forecast,
-    log_of,
-    submit_again,
-    submit_notebook,
-)
-from portal.settings.session_tables import read_settings
-from spawner.session_settings import VARIABLE
-from spawner.settings.resources import ResourceSettings
+from portal.job_size import JobError, add_size, commands_folder, parse_size, read_rule
 
-SECONDS_PER_HOUR = 3600
-# A year: more is a mistake of the keyboard, and Slurm refuses what a partition does not allow.
-MOST_HOURS = 8760
 _PROGRAM_OF = {kernel: program for program, kernel in PROGRAMS.items() if kernel}
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """What comes with each GPU at this site.
-
-    Attributes:
-        simulated_gpus: Whether the GPUs of the site do not compute.
-    """
-
-    cores_per_gpu: int
-    memory_mib_per_gpu: int
-    simulated_gpus: bool
-
-
-class JobError(PortalError):
-    """The requested job cannot be written."""
 
 
 def add_commands(commands: Any) -> None:
@@ -64,24 +31,7 @@ def add_commands(commands: Any) -> None:
         "cores and memory for each rank. A notebook runs once, in its own kernel, with all GPUs. "
         "Submit it with: sbatch SCRIPT.job",
     )
-    new.add_argument(
-        "--gpus", type=int, default=1, help="number of GPUs on all nodes together (default: 1)"
-    )
-    new.add_argument("--nodes", type=int, default=1, help="number of nodes (default: 1)")
-    hours = ResourceSettings().session_hours
-    new.add_argument(
-        "--hours", type=float, default=hours, help=f"time limit in hours (default: {hours:g})"
-    )
-    for word, what in (
-        ("partition", "Slurm partition"),
-        ("account", "Slurm account"),
-        ("qos", "Slurm quality of service"),
-    ):
-        new.add_argument(
-            f"--{word}",
-            default=os.environ.get(f"SLURM_JOB_{word.upper()}", ""),
-            help=f"{what} (default: the session's, or else the cluster's)",
-        )
+    add_size(new)
     new.add_argument(
         "--with",
         dest="program",
@@ -144,6 +94,15 @@ def _default_program(kernel: str) -> str:
 
 def write_job(arguments: argparse.Namespace) -> int:
     """Write the job file."""
+    # Not for each start of the command.
+    from portal.job_submission import (
+        check_limits,
+        forecast,
+        log_of,
+        submit_again,
+        submit_notebook,
+    )
+
     script = arguments.script.absolute()
     if not script.is_file():
         raise JobError(f"There is no script {script}. Paths start at {Path.cwd()}.")
@@ -156,36 +115,19 @@ def write_job(arguments: argparse.Namespace) -> int:
         )
     if arguments.mpi and arguments.program != "horovod":
         raise JobError(f"--mpi is for Horovod. Leave it out for --with {arguments.program}.")
-    try:
-        shape = parse_layout(arguments.gpus, arguments.nodes, n_session_gpus=0)
-    except LaunchError as error:
-        raise JobError(str(error)) from error
-    if not 1 / 60 <= arguments.hours <= MOST_HOURS:
-        raise JobError(
-            f"You asked for --hours {arguments.hours:g}. Give a number from 0.02 to {MOST_HOURS:g},"
-            " for example 8; a partition may allow less."
-        )
     if arguments.kernel:
         find_activation(arguments.kernel)
     kernel = arguments.kernel or PROGRAMS[arguments.program] or os.environ.get(KERNEL, "")
-    rule = _rule(os.environ)
+    rule = read_rule(os.environ)
     again, begin = _when(arguments)
-    request = JobRequest(
-        name=script.stem,
-        shape=shape,
-        walltime_s=round(arguments.hours * SECONDS_PER_HOUR),
-        folder=script.parent,
-        cores_per_gpu=rule.cores_per_gpu,
-        memory_mib_per_gpu=rule.memory_mib_per_gpu,
-        partition=arguments.partition,
-        account=arguments.account,
-        qos=arguments.qos,
+    request = replace(
+        parse_size(arguments, script, rule),
         begin="" if begin is None else f"{begin:%Y-%m-%dT%H:%M:%S}",
         comment="" if again is None else again.mark,
     )
     if arguments.forecast or arguments.submit:
         check_limits(request)
-    command = str(_commands() / "dsportal")
+    command = str(commands_folder() / "dsportal")
     if arguments.forecast:
         print(forecast(request))
         return 0
@@ -268,25 +210,4 @@ def parameters_of(words: Sequence[str]) -> dict[str, Any]:
 def _activate(kernel: str) -> tuple[str, ...]:
     if not kernel:
         return ()
-    return ("source", str(_commands() / SCRIPT), kernel)
-
-
-def _commands() -> Path:
-    # The head node's dsportal is that of another environment, and its jobs run on nodes.
-    places = (Path(sys.prefix), Path(sys.prefix).parent / "server")
-    folder = next((place for place in places if (place / "commands").is_dir()), places[-1])
-    return folder / "commands"
-
-
-def _rule(environ: Mapping[str, str]) -> Rule:
-    is_simulated = environ.get("PORTAL_GPUS_SIMULATED") == "1"
-    if VARIABLE in environ:
-        session = read_settings(environ).resources
-        return Rule(session.cores_per_gpu, session.memory_mib_per_gpu, is_simulated)
-    # Outside a session; a compute node may have no settings, and the defaults then apply.
-    if os.access(DEFAULT_SETTINGS_PATH, os.R_OK):
-        settings = load_settings(DEFAULT_SETTINGS_PATH)
-        resources, is_simulated = settings.resources, settings.site.simulated_gpus
-    else:
-        resources = ResourceSettings()
-    return Rule(resources.cores_per_gpu, resources.memory_mib_per_gpu, is_simulated)
+    return ("source", str(commands_folder() / SCRIPT), kernel)

@@ -19,7 +19,6 @@ from portal.environments.command import (
     variables,
 )
 from portal.environments.entry import Environment, Kind
-from portal.settings.session_tables import read_settings
 
 PROBE_TIMEOUT_S = 60.0
 # environment-modules and Lmod, as in Debian and elsewhere.
@@ -67,6 +66,8 @@ def probe_node(environ: Mapping[str, str] = os.environ, *session_binds: Path) ->
     path = f"{environ.get('PATH', '')}:{_SEARCH_PATH}"
     programs = (shutil.which(name, path=path) for name in _CONTAINERS)
     container = next((program for program in programs if program), None)
+    from portal.settings.session_tables import read_settings
+
     named = [Path(folder) for folder in read_settings(environ).environments.image_binds]
     library = environ.get(LIBRARY_VARIABLE, "")
     start = Path(library) / START if library else INSTALLED_START

@@ -18,7 +18,6 @@ from dsportal.whole_file import write_whole
 from portal.environments.entry import Environment, parse_entry
 from portal.environments.errors import RegistryError
 from portal.settings.environments import EnvironmentSettings
-from portal.settings.session_tables import read_settings
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
@@ -48,6 +47,9 @@ class Registry:
 
 def site_path(environ: Mapping[str, str] = os.environ) -> Path:
     """Return the site's file, the session's or the default; it need not exist."""
+    # Tables of settings are slow to load, and most commands read none.
+    from portal.settings.session_tables import read_settings
+
     return read_settings(environ).environments.registry
 
 

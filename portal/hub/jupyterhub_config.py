@@ -5,8 +5,9 @@ import sys
 from pathlib import Path
 
 from portal.hub.apply import apply_settings
-from portal.hub.settings.loader import DEFAULT_SETTINGS_PATH, load_settings
+from portal.hub.settings.loader import load_settings
 from spawner.errors import SettingsError
+from spawner.installed_paths import DEFAULT_SETTINGS_PATH
 
 path = Path(os.environ.get("PORTAL_TOML", DEFAULT_SETTINGS_PATH))
 try:

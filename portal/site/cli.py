@@ -7,8 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 from portal.confirmation import Commands, add_options
-from portal.hub.settings.loader import DEFAULT_SETTINGS_PATH
-from spawner.installed_paths import LAUNCHER
+from spawner.installed_paths import DEFAULT_SETTINGS_PATH, LAUNCHER
 from spawner.settings.extension import ExtensionSettings
 
 WAIT_S = 60.0

@@ -39,7 +39,6 @@ from spawner.settings.slurm import SlurmSettings
 from spawner.settings.traits import trait_values
 from spawner.slurm.names import is_name
 
-DEFAULT_SETTINGS_PATH = Path("/etc/data-scientist-portal/portal.toml")
 NOTEBOOK, TERMINAL, VSCODE = "Notebook", "Terminal", "VS Code"
 _NOTEBOOK_PAGE = "/tree"
 TOOL_NAME = re.compile(r"[a-z][a-z0-9-]{0,30}", re.ASCII)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dsportal.slurm.again import find_mark
-from portal import job_command
+from portal import job_size
 from portal.cli import main
 from portal.job_submission import log_of
 
@@ -15,7 +15,7 @@ from portal.job_submission import log_of
 @pytest.fixture
 def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(job_command, "DEFAULT_SETTINGS_PATH", tmp_path / "none.toml")
+    monkeypatch.setattr(job_size, "DEFAULT_SETTINGS_PATH", tmp_path / "none.toml")
     for name in ("PORTAL_GPUS_SIMULATED", "PORTAL_SETTINGS", "PORTAL_KERNEL"):
         monkeypatch.delenv(name, raising=False)
     for name in ("PARTITION", "ACCOUNT", "QOS"):
