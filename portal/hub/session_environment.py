@@ -39,6 +39,8 @@ def public_variables(settings: Settings) -> dict[str, str]:
     if settings.assistant.base_url:
         variables["PORTAL_ASSISTANT_URL"] = settings.assistant.base_url
         variables["PORTAL_ASSISTANT_MODEL"] = settings.assistant.model
+        if settings.assistant.tools:
+            variables["PORTAL_ASSISTANT_TOOLS"] = "1"
     if settings.site.simulated_gpus:
         variables["PORTAL_GPUS_SIMULATED"] = "1"
     return variables

@@ -17,7 +17,8 @@ FRAMEWORKS = ("tensorflow", "keras", "horovod", "torch", "mxnet", "tensorboard")
 DSPORTAL = "portal/dsportal/dsportal"
 # What starts and follows runs: no program of the portal but `dsportal job` and kernels need it.
 RUNS = (
-    *("dsportal.data", "dsportal.frameworks", "dsportal.launch", "dsportal.notebook"),
+    *("dsportal.assistant", "dsportal.data", "dsportal.frameworks", "dsportal.launch"),
+    "dsportal.notebook",
     *("dsportal.rendezvous", "dsportal.scaling", "dsportal.task", "dsportal.worker"),
 )
 # What runs in a kernel, and only there.
@@ -123,6 +124,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "frameworks": ("worker",),
         "notebook": ("task", "rendezvous", "slurm", "launch", "worker"),
         "scaling": ("rendezvous", "launch"),
+        "assistant": ("notebook",),
     },
     "portal/site": {"checks": (), "commands": ()},
 }
@@ -132,8 +134,9 @@ OF_A_KERNEL = {
     *("numpy", "pandas", "cloudpickle", "IPython", "ipykernel", "zmq", "dsportal"),
     # Of a pruner that the user has made with it.
     "optuna",
-    # For ssh alone, on a laptop.
+    # For ssh alone, and for the token, on a laptop.
     "websocket",
+    "keyring",
 }
 
 
@@ -254,8 +257,8 @@ def test_on_a_laptop_there_is_only_python_and_what_the_file_brings_along() -> No
     own = {name for name in names if name.partition(".")[0] == "dsportal"}
 
     others = {name.partition(".")[0] for name in names - own}
-    assert others <= {*sys.stdlib_module_names, "websocket"}
-    brought = ("dsportal.amounts", "dsportal.laptop", "dsportal.__version__")
+    assert others <= {*sys.stdlib_module_names, "websocket", "keyring"}
+    brought = ("dsportal.amounts", "dsportal.excerpt", "dsportal.laptop", "dsportal.__version__")
     assert [n for n in own if n != "dsportal" and not n.startswith(brought)] == []
 
 

@@ -10,7 +10,7 @@ from spawner.settings.schema import setting
 class AssistantSettings:
     """A language model that users ask from a cell: `%ask why does this fail?`.
 
-    Kernels ask it themselves, as the user. It sees what the user sends and does nothing.
+    Kernels ask it themselves, as the user. It sees what the user sends.
     """
 
     base_url: str = setting(
@@ -24,6 +24,11 @@ class AssistantSettings:
         ),
     )
     model: str = setting("Name of the model there.", default="")
+    tools: bool = setting(
+        "Whether it may ask to run a cell, read a file, list jobs, read their output and queue a"
+        " notebook. The user is asked each time. A vLLM needs --enable-auto-tool-choice for it.",
+        default=False,
+    )
 
     def __post_init__(self) -> None:
         if self.base_url and not self.model:

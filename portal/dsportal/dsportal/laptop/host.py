@@ -34,12 +34,14 @@ class Host:
         url: The portal's address, without a slash at its end.
         session: Name of the session; empty for the one without a name.
         ca_file: Certificates that vouch for the portal; empty for those of the system.
+        is_in_keyring: Whether the keyring of this machine keeps the token, in place of a file.
     """
 
     name: str
     url: str
     session: str = ""
     ca_file: str = ""
+    is_in_keyring: bool = False
 
     def address(self, path: str) -> str:
         """Return the address of a page, from its path without a slash in front."""

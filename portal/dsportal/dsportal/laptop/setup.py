@@ -7,21 +7,33 @@ import json
 import shutil
 import subprocess
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from .host import ARCHIVE, Host, LaptopError, home_of, stanza, with_stanza, write_private
 from .rest import Portal
+from .token import keep_in_file, keep_in_keyring, read_token
 
 
-def log_in(host: Host, token: str) -> str:
-    """Check the token, keep it with the host's settings and return the user's name."""
+def log_in(host: Host, token: str, *, in_keyring: bool = False) -> tuple[Host, str]:
+    """Check the token and keep it with the host's settings.
+
+    Args:
+        host: The portal.
+        token: The user's.
+        in_keyring: Whether to prefer the keyring to a file.
+
+    Returns:
+        The host as it is kept, and the user's name.
+    """
     user = str(Portal(host, token).me()["name"])
     home = home_of(host.name)
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    write_private(home / "token", token + "\n")
+    host = replace(host, is_in_keyring=in_keyring and keep_in_keyring(host, token))
+    if not host.is_in_keyring:
+        keep_in_file(host, token)
     write_private(home / "settings.json", json.dumps(asdict(host)))
-    return user
+    return host, user
 
 
 def known_portal(name: str) -> Portal:
@@ -29,7 +41,7 @@ def known_portal(name: str) -> Portal:
     home = home_of(name)
     try:
         host = Host(**json.loads((home / "settings.json").read_text(encoding="utf-8")))
-        return Portal(host, (home / "token").read_text(encoding="ascii").strip())
+        return Portal(host, read_token(host))
     except FileNotFoundError as error:
         raise LaptopError(
             f"{error.filename} is missing. Run: dsportal login. For ssh, run: dsportal setup"
@@ -40,7 +52,8 @@ def known_portal(name: str) -> Portal:
 
 def set_up(host: Host, token: str, *, is_printed: bool) -> str:
     """Check the token, make the files of a host and return what the user is told."""
-    user = log_in(host, token)
+    # ssh, and editors through it, run where nobody unlocks a keyring.
+    host, user = log_in(host, token)
     home = home_of(host.name)
     _make_key(home / "key")
     text = stanza(host, user, command=_start_of(home.parent / ARCHIVE))

@@ -1,13 +1,13 @@
 """`%ask why does this fail?`: a line that ends with a question mark, which IPython takes for help.
 
-`dsportal.notebook.assistant` answers it.
+`dsportal.assistant.magic` answers it.
 """
 # mypy: allow-untyped-defs, allow-untyped-calls
 
 import re
 
 _LINE = re.compile(r"^(\s*)%ask\b[ \t]*(.*?)\s*$")
-ANSWERED_BY = "dsportal.notebook.assistant"
+ANSWERED_BY = "dsportal.assistant.magic"
 
 
 def register_magic(shell):

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from dsportal.excerpt import MOST_CHARACTERS
 from dsportal.laptop.mcp import CHANGES
-from dsportal.laptop.mcp.excerpt import MOST_CHARACTERS
 from dsportal.laptop.mcp.server import Server
 from dsportal.laptop.mcp.tools import Toolbox
 from dsportal.laptop.setup import known_portal

@@ -10,10 +10,11 @@ import uuid
 from contextlib import suppress
 from typing import Any
 
+from dsportal.excerpt import Excerpt
+
 from .. import work
 from ..host import LaptopError
 from ..sessions import Session
-from .excerpt import Excerpt
 
 _LOOK_S = 1.0
 # An interrupt is answered by the kernel's last words.

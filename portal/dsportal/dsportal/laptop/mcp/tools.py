@@ -9,6 +9,8 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
+from dsportal.excerpt import Excerpt
+
 from .. import work
 from ..host import LaptopError
 from ..rest import Portal
@@ -16,7 +18,6 @@ from ..sessions import Session, list_sessions, said
 from ..verbs import START_OPTIONS
 from . import CHANGES
 from .cells import Cells
-from .excerpt import Excerpt
 
 # Of a file that is fetched as a whole.
 _MOST_BYTES = 10_000_000

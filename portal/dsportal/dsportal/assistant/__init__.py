@@ -1,0 +1,1 @@
+"""What `%ask` does: a language model answers, and acts by tools that its user allows."""
