@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from dsportal.slurm.errors import PortalError
-from portal import activate_command, job_command, session_command
+from portal import activate_command, job_command, session_command, sweep_command
 from portal.confirmation import Commands
 from portal.environments import cli as environments
 from portal.packages import cli as packages
@@ -127,6 +127,7 @@ def _add_user_commands(commands: Commands, parser: argparse.ArgumentParser) -> N
     packages.add_commands(commands)
     activate_command.add_commands(commands)
     job_command.add_commands(commands)
+    sweep_command.add_commands(commands)
     session_command.add_commands(commands, parser)
 
 

@@ -15,15 +15,20 @@ from dsportal.launch import commands
 from dsportal.launch.sbatch import JobRequest
 from dsportal.launch.session import SessionAllocation
 from dsportal.notebook.notebook_job import run_notebook
+from dsportal.notebook.sweep import start_sweep
+from dsportal.notebook.sweep_handle import Sweep
 from dsportal.slurm.again import Again
 from dsportal.slurm.errors import PortalError
 from dsportal.task.folders import parent_folder
 from portal.hub.form.start_times import describe_free, describe_start
 from spawner.client.accounting import Accounting
+from spawner.client.budgets import read_budgets
 from spawner.client.command import Completed, query
 from spawner.forecast.forecaster import Forecast, parse_test_only
+from spawner.options.budget_messages import ChargedBudgets
 from spawner.slurm.associations import AssociationLimits
 from spawner.slurm.catalog import SINFO_ARGV, Catalog
+from spawner.slurm.resources import Resources
 
 TIMEOUT_S = 15
 
@@ -49,19 +54,7 @@ def submit_notebook(
         command: Path of the command dsportal on nodes.
         simulated_gpus: Whether the site only counts GPUs.
     """
-    # One GPU with what comes with it at this site.
-    place = SessionAllocation(
-        job_id=0,
-        node="",
-        n_gpus=1,
-        n_cores=request.cores_per_gpu,
-        n_usable_cores=request.cores_per_gpu,
-        simulated_gpus=simulated_gpus,
-        memory_mib=request.memory_mib_per_gpu,
-        partition=request.partition,
-        account=request.account,
-        qos=request.qos,
-    )
+    place = _place(request, simulated_gpus=simulated_gpus)
     with _in_words():
         run_notebook(
             notebook,
@@ -73,6 +66,53 @@ def submit_notebook(
             command=command,
             begin=request.begin,
         )
+
+
+def submit_sweep(
+    notebook: Path,
+    request: JobRequest,
+    grid: Mapping[str, Sequence[Any]],
+    *,
+    command: str,
+    simulated_gpus: bool,
+    **order: Any,
+) -> Sweep:
+    """Queue an array that runs a notebook once for each point of a grid, and say so.
+
+    Args:
+        notebook: Its path.
+        request: What the job of a point asks for.
+        grid: Values by parameter.
+        command: As for `submit_notebook`.
+        simulated_gpus: As for `submit_notebook`.
+        order: As for `start_sweep`.
+    """
+    with _in_words():
+        return start_sweep(
+            notebook,
+            grid,
+            session=_place(request, simulated_gpus=simulated_gpus),
+            shape=request.shape,
+            walltime_s=request.walltime_s,
+            command=command,
+            **order,
+        )
+
+
+def _place(request: JobRequest, *, simulated_gpus: bool) -> SessionAllocation:
+    # One GPU with what comes with it at this site.
+    return SessionAllocation(
+        job_id=0,
+        node="",
+        n_gpus=1,
+        n_cores=request.cores_per_gpu,
+        n_usable_cores=request.cores_per_gpu,
+        simulated_gpus=simulated_gpus,
+        memory_mib=request.memory_mib_per_gpu,
+        partition=request.partition,
+        account=request.account,
+        qos=request.qos,
+    )
 
 
 def submit_again(notebook: Path, request: JobRequest, script: str, again: Again) -> None:
@@ -112,21 +152,28 @@ def forecast(request: JobRequest) -> str:
 
 def check_limits(request: JobRequest) -> None:
     """Refuse what would wait for ever; without an answer nothing is refused."""
-    for limits in asyncio.run(_read_limits(request)):
-        if refusal := explain_ceiling(request, limits):
+    for refuses in asyncio.run(_read_limits(request)):
+        if isinstance(refuses, ChargedBudgets):
+            refusal = explain_budget(request, refuses)
+        else:
+            refusal = explain_ceiling(request, refuses)
+        if refusal:
             raise SubmissionError(refusal)
 
 
-async def _read_limits(request: JobRequest) -> list[AssociationLimits]:
+async def _read_limits(request: JobRequest) -> list[AssociationLimits | ChargedBudgets]:
     # At once: each command takes a part of a second.
     found = await asyncio.gather(
-        _read_ceiling(request), _read_longest(request.partition), return_exceptions=True
+        _read_ceiling(request),
+        _read_longest(request.partition),
+        _read_charged(request),
+        return_exceptions=True,
     )
     unexpected = (one for one in found if isinstance(one, BaseException))
     for error in unexpected:
         if not isinstance(error, PortalError):
             raise error
-    return [one for one in found if isinstance(one, AssociationLimits)]
+    return [one for one in found if not isinstance(one, BaseException)]
 
 
 def explain_ceiling(request: JobRequest, ceiling: AssociationLimits) -> str:
@@ -145,17 +192,45 @@ def explain_ceiling(request: JobRequest, ceiling: AssociationLimits) -> str:
     return ""
 
 
-async def _read_ceiling(request: JobRequest) -> AssociationLimits:
-    async def ask(argv: Sequence[str]) -> Completed:
-        return await query(argv, timeout_s=TIMEOUT_S)
+def explain_budget(request: JobRequest, charged: ChargedBudgets) -> str:
+    """Return why too little is left for a job; "" if there is enough."""
+    n_gpus = request.shape.n_ranks
+    size = Resources(
+        n_gpus=n_gpus,
+        n_cores=n_gpus * request.cores_per_gpu,
+        memory_mib=n_gpus * request.memory_mib_per_gpu,
+    )
+    refusal = charged.why_not(size, None, request.walltime_s)
+    asked = f"{count(n_gpus, 'GPU')} for {format_duration(request.walltime_s)}"
+    return refusal and f"You asked for {asked}. {refusal}"
 
-    associations = await Accounting(ask).read_associations()
+
+async def _read_ceiling(request: JobRequest) -> AssociationLimits:
+    associations = await Accounting(_ask).read_associations()
     return associations.ceiling(
-        pwd.getpwuid(os.getuid()).pw_name,
+        _user(),
         account=request.account or None,
         partition=request.partition or None,
         qos=request.qos or None,
     )
+
+
+async def _read_charged(request: JobRequest) -> ChargedBudgets:
+    return ChargedBudgets.of_job(
+        await read_budgets(_ask),
+        user=_user(),
+        account=request.account,
+        partition=request.partition,
+        qos=request.qos,
+    )
+
+
+def _user() -> str:
+    return pwd.getpwuid(os.getuid()).pw_name
+
+
+async def _ask(argv: Sequence[str]) -> Completed:
+    return await query(argv, timeout_s=TIMEOUT_S)
 
 
 async def _read_longest(partition: str) -> AssociationLimits:
@@ -171,4 +246,4 @@ def _free(partition: str) -> str:
 
 
 async def _read_catalog() -> Catalog:
-    return Catalog.parse((await query(SINFO_ARGV, timeout_s=TIMEOUT_S)).stdout)
+    return Catalog.parse((await _ask(SINFO_ARGV)).stdout)

@@ -70,7 +70,7 @@ def run_notebook(folder: RunFolder) -> int:
     # Slurm's warning before the time limit would end this process.
     signal.signal(signal.SIGUSR1, lambda number, frame: None)
     plan = folder.read_plan()
-    beside = files_beside(Path(plan.executes), folder.name)
+    beside = files_beside(Path(plan.executes), folder)
     began_s = time.monotonic()
     result: dict[str, Any] = {
         "notebook": str(beside.executed),
@@ -79,6 +79,7 @@ def run_notebook(folder: RunFolder) -> int:
     }
     with beside.log.open("w", encoding="utf-8") as log:
         # Where all that shows runs looks for it.
+        folder.log_path(0).unlink(missing_ok=True)
         folder.log_path(0).symlink_to(beside.log)
         try:
             with _private_dir() as private_dir:
@@ -139,7 +140,7 @@ def _execute(folder: RunFolder, plan: Plan, beside: Beside, private_dir: Path, l
             stdout_file=log,
             stderr_file=log,
             start_timeout=START_TIMEOUT_S,
-            cwd=beside.executed.parent,
+            cwd=Path(plan.executes).parent,
             config=_on_sockets(private_dir),
             on_cell_start=progress.begin,
             on_cell_executed=progress.end,

@@ -15,6 +15,7 @@ from dsportal.slurm.errors import PortalError
 from dsportal.task.folder import RunFolder
 from dsportal.task.folders import create_folder
 from dsportal.task.notebook import find_notebook
+from dsportal.task.sweep_folder import SweepFolder
 from portal.batch.notebook import run_notebook
 
 
@@ -26,7 +27,7 @@ def start_notebook(path: Path, parameters: dict[str, Any], script: Path | None =
     """Run a notebook in this job.
 
     Args:
-        path: The notebook, or the folder of a run that `run` has queued.
+        path: The notebook, or the folder of what `run` or `sweep` has queued.
         parameters: For the cell tagged "parameters"; those of a run are in its folder.
         script: The job's own script, if the job runs again and again.
 
@@ -65,9 +66,20 @@ def start_notebook(path: Path, parameters: dict[str, Any], script: Path | None =
 
 def _folder_of(path: Path, parameters: dict[str, Any]) -> RunFolder:
     try:
-        return RunFolder(path) if path.is_dir() else _make_folder(path, parameters)
+        return _given(path) if path.is_dir() else _make_folder(path, parameters)
     except LaunchError as error:
         raise NotebookJobError(str(error)) from error
+
+
+def _given(path: Path) -> RunFolder:
+    # Slurm sets it for the tasks of an array alone; jobs do not inherit it.
+    task = os.environ.get("SLURM_ARRAY_TASK_ID")
+    if task is None:
+        return RunFolder(path)
+    point = SweepFolder(path).run(int(task))
+    # Slurm may run it again.
+    point.forget_end()
+    return point
 
 
 def _run(folder: RunFolder) -> int:

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import venv
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -93,6 +94,40 @@ def test_a_kernel_of_an_agent_ends_with_it(laptop: Laptop) -> None:
 
     assert kernels() == []
     assert sessions_of(USER) != []
+
+
+# Of others.
+CLIENT = """
+import asyncio, sys
+from mcp import ClientSession, StdioServerParameters, stdio_client
+
+async def main():
+    server = StdioServerParameters(command=sys.executable, args=sys.argv[1:])
+    async with stdio_client(server) as streams, ClientSession(*streams[:2]) as session:
+        await session.initialize()
+        print(sorted(tool.name for tool in (await session.list_tools()).tools))
+        for tool, arguments in (("run_cell", {"code": "6 * 7"}), ("list_sessions", {})):
+            answer = await session.call_tool(tool, arguments)
+            print(answer.content[0].text)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.release
+def test_a_client_of_others_finds_the_tools_and_runs_a_cell(laptop: Laptop, tmp_path: Path) -> None:
+    venv.create(tmp_path / "client", with_pip=True)
+    subprocess.run([tmp_path / "client/bin/pip", "install", "--quiet", "mcp"], check=True)
+    said(laptop.portal("start", "--gpus", "0"))
+    server = (str(laptop.archive), "mcp", "--allow", "run_cell")
+
+    told = said(laptop.run(str(tmp_path / "client/bin/python"), "-c", CLIENT, *server))
+
+    tools, *shown = told.splitlines()
+    assert "'run_cell'" in tools
+    assert "'stop_session'" not in tools
+    assert "42" in shown
+    assert "(no name) runs" in told
 
 
 def test_an_agent_has_no_more_rights_than_its_token(laptop: Laptop, tmp_path: Path) -> None:

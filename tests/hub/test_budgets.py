@@ -9,6 +9,7 @@ import pytest
 import requests
 
 from spawner.slurm.budgets import ASSOC_MGR_ARGV
+from tests.hub.test_laptop import NOTEBOOK
 from tests.support.eventually import eventually
 from tests.support.portal_client import PortalClient, sessions_of
 from tests.support.put_back import put_back
@@ -85,7 +86,10 @@ def test_jobs_of_a_session_are_held_to_it(client: PortalClient) -> None:
         headers = {"Authorization": f"token {token}"}
 
         choices = requests.get(f"{session}/kernel-gpus", headers=headers, timeout=TIMEOUT_S)
-        asked = {"path": "x.ipynb", "gpus": 2, "hours": 4}
+        notebook = {"type": "notebook", "format": "json", "content": NOTEBOOK}
+        contents = f"{client.address}/user/{USER}/api/contents/budget.ipynb"
+        requests.put(contents, json=notebook, headers=headers, timeout=TIMEOUT_S).raise_for_status()
+        asked = {"path": "budget.ipynb", "gpus": 2, "hours": 4}
         job = requests.post(
             f"{session}/notebook-jobs", json=asked, headers=headers, timeout=TIMEOUT_S
         )
@@ -93,6 +97,7 @@ def test_jobs_of_a_session_are_held_to_it(client: PortalClient) -> None:
         assert LEFT.search(choices.json()["budget"])
         assert job.status_code == 400
         assert "You asked for 2 GPUs for 4 hours." in job.json()["message"]
+        requests.delete(contents, headers=headers, timeout=TIMEOUT_S).raise_for_status()
     finally:
         client.stop(token)
 

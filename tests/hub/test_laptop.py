@@ -163,6 +163,38 @@ def test_a_notebook_of_the_laptop_runs_as_a_job_that_is_followed_to_its_end(
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
+def test_a_sweep_of_a_notebook_is_followed_to_its_best_point_and_another_one_is_stopped(
+    laptop: Laptop,
+) -> None:
+    name, home = "laptop-sweep", Path(f"/home/{USER}")
+    cells = [*NOTEBOOK["cells"][:1], {**NOTEBOOK["cells"][1], "source": "-((lr - 0.3) ** 2)"}]
+    (laptop.home / f"{name}.ipynb").write_text(json.dumps({**NOTEBOOK, "cells": cells}))
+    said(laptop.portal("start", "--gpus", "0"))
+    try:
+        said(laptop.portal("cp", f"{name}.ipynb", ":"))
+        new = ("sweep", "new", f"{name}.ipynb", "-p", "lr=0.1", "-p", "lr=0.3", "--hours", "0.2")
+        told = json.loads(said(laptop.portal(*new, "--as", name, "--json")))
+        assert told["name"] == name
+
+        shown = said(laptop.portal("sweep", "show", "--follow", name))
+
+        assert "best so far -0 with lr=0.3" in shown
+        rows = json.loads(said(laptop.portal("sweep", "show", "--json", name)))["rows"]
+        assert [(row["lr"], row["state"]) for row in rows] == [(0.1, "done"), (0.3, "done")]
+        assert (home / f"portal-runs/sweeps/{name}/points/1/{name}-1.ipynb").exists()
+        assert "lr=0.3" in said(laptop.ssh(NAME, f"dsportal sweep show {name}"))
+
+        later = ("-p", "lr=1", "--at-once", "1", "--as", f"{name}-2")
+        said(laptop.ssh(NAME, " ".join(("dsportal", *new, *later))))
+        assert f"{name}-2: Stopped." in said(laptop.portal("sweep", "stop", f"{name}-2"))
+        table = ("sweep", "show", "--json", f"{name}-2")
+        eventually(lambda: not json.loads(said(laptop.portal(*table)))["is_going_on"], timeout_s=30)
+        assert "outside" in laptop.portal("sweep", "new", "../x.ipynb", "-p", "lr=1").stderr
+    finally:
+        for path in (*home.glob(f"{name}*"), *home.glob(f"portal-runs/sweeps/{name}*")):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
 def test_a_session_gets_more_time_and_its_kernel_gpus(laptop: Laptop) -> None:
     said(laptop.portal("start", "--hours", "1"))
     left = re.compile("[0-9]+ h .*are left\\.\n")

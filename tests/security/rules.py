@@ -293,6 +293,7 @@ SESSION_OWNER = frozenset({
     r"/portal/api/session/activity$",
     r"/portal/api/session/history$",
     r"/portal/api/session/keep$",
+    r"/portal/api/sweeps$",
     r"/portal/api/templates$",
     r"/portal/api/templates/copies$",
     r"/portal/api/tensorboards$",

@@ -1,4 +1,4 @@
-"""REST API `portal/api/notebook-jobs`: run a notebook as a job, and when it would start."""
+"""REST APIs `portal/api/notebook-jobs` and `portal/api/sweeps`: notebooks as jobs."""
 
 import asyncio
 import os
@@ -12,8 +12,7 @@ from dsportal.slurm.errors import OptionsError
 from dsportal.task.folders import parent_folder
 from portal.server.base.authorization import for_the_user, whole_number
 from portal.server.base.budget import job_name_of, read_charged
-from portal.server.notebook_jobs.order import check_budget, former_order, parse_order
-from spawner.slurm.resources import ResourcesPerGpu
+from portal.server.notebook_jobs.order import former_order, parse_order, sweep_arguments
 
 TIMEOUT_S = 60
 # Of a session whose length is not known.
@@ -24,17 +23,13 @@ _COMMAND = ("-P", "-c", "import sys; from portal.cli import user_main; sys.exit(
 class _OrderHandler(APIHandler):
     auth_resource = "jobs"
 
-    def initialize(self, root_dir: str, per_gpu: ResourcesPerGpu) -> None:
-        """Store the arguments of the route."""
+    def initialize(self, root_dir: str) -> None:
+        """Store the argument of the route."""
         self.root = Path(os.path.realpath(root_dir))
-        self.per_gpu = per_gpu
 
     async def ask(self, action: str) -> str:
         """Return what dsportal says of the order in the request."""
-        order = parse_order(self.request.body, self.root)
-        charged = await read_charged(os.environ, _partition())
-        check_budget(order, self.per_gpu, charged)
-        return await run_dsportal(order.arguments(action))
+        return await run_dsportal(parse_order(self.request.body, self.root).arguments(action))
 
 
 class NotebookJobsHandler(_OrderHandler):
@@ -54,7 +49,8 @@ class NotebookJobsHandler(_OrderHandler):
         run = self.get_query_argument("run", "")
         former = former_order(run, parent_folder(), self.root) if run else {}
         size |= former.pop("size", {})
-        charged = await read_charged(os.environ, _partition())
+        partition = job_name_of(os.environ, "SLURM_JOB_PARTITION")
+        charged = await read_charged(os.environ, partition)
         known = {"size": size, "budget": charged.left, "clock": time.strftime("%H:%M %Z")}
         self.finish({**known, **former})
 
@@ -64,6 +60,37 @@ class NotebookJobsHandler(_OrderHandler):
         message = await self.ask("--submit")
         self.set_status(201)
         self.finish({"message": message})
+
+
+class SweepsHandler(_OrderHandler):
+    """Sweeps of notebooks, and the tables of all."""
+
+    # Who follows one asks every few seconds, which must not count as activity.
+    _track_activity = False
+
+    @for_the_user
+    async def post(self) -> None:
+        """Queue one: 201 and its `name`, with a `message`."""
+        told = await run_dsportal(sweep_arguments(self.request.body, self.root))
+        self.set_status(201)
+        self.finish(told)
+
+    @for_the_user
+    async def get(self) -> None:
+        """Return how far the one is that `name` names, or the newest: its `rows` and `words`."""
+        self.finish(await run_dsportal(["sweep", "show", "--json", *self._named()]))
+
+    @for_the_user
+    async def delete(self) -> None:
+        """Cancel what of it runs or waits: 200 and a `message`."""
+        self.finish(await run_dsportal(["sweep", "stop", "--json", *self._named()]))
+
+    def _named(self) -> list[str]:
+        name = self.get_query_argument("name", "")
+        # Not an option of the command.
+        if name.startswith("-") or "\0" in name:
+            raise OptionsError(f"There is no sweep {name!r:.80}.")
+        return [name] if name else []
 
 
 class NotebookForecastHandler(_OrderHandler):
@@ -76,10 +103,6 @@ class NotebookForecastHandler(_OrderHandler):
     async def post(self) -> None:
         """Ask Slurm; nothing is queued: 200 and `{"message": sentence}`, or why it is refused."""
         self.finish({"message": await self.ask("--forecast")})
-
-
-def _partition() -> str:
-    return job_name_of(os.environ, "SLURM_JOB_PARTITION")
 
 
 async def run_dsportal(arguments: list[str]) -> str:
@@ -98,9 +121,9 @@ async def run_dsportal(arguments: list[str]) -> str:
         process.kill()
         await process.wait()
         raise OptionsError(
-            f"The job was not queued within {TIMEOUT_S} s. Look at your Slurm jobs, and try again."
+            f"Slurm gave no answer within {TIMEOUT_S} s. Look at your Slurm jobs, and try again."
         ) from error
     if process.returncode:
         words = said.decode(errors="replace").strip().removeprefix("dsportal: ")
-        raise OptionsError(words or "The job was not queued, and nothing said why. Try again.")
+        raise OptionsError(words or "dsportal has failed, and nothing said why. Try again.")
     return printed.decode(errors="replace").strip()

@@ -1,7 +1,6 @@
 """What the form of a notebook asks for, as a command line."""
 
 import json
-import math
 import os
 from collections.abc import Mapping
 from contextlib import suppress
@@ -9,12 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dsportal.amounts import SECONDS_PER_HOUR, count, format_duration
+from dsportal.amounts import SECONDS_PER_HOUR
 from dsportal.slurm.again import EVERY
 from dsportal.slurm.errors import OptionsError
 from dsportal.task.folder import RunFolder
-from spawner.options.budget_messages import ChargedBudgets
-from spawner.slurm.resources import ResourcesPerGpu
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,18 +76,31 @@ def parse_order(body: bytes, root: Path) -> NotebookOrder:
     )
 
 
-def check_budget(order: NotebookOrder, per_gpu: ResourcesPerGpu, charged: ChargedBudgets) -> None:
-    """Refuse a job for which too little is left.
+def sweep_arguments(body: bytes, root: Path) -> list[str]:
+    """Return the arguments of the command `dsportal` for the sweep that a request asks for.
 
     Args:
-        order: What was asked.
-        per_gpu: Cores and memory of each GPU.
-        charged: The budgets of the user's jobs.
+        body: JSON as `parse_order` takes it, with `grid` in place of `parameters`, and if wanted
+            `at_once`, `metric`, `best` and `name`.
+        root: As there.
     """
-    walltime_s = math.ceil(order.hours * SECONDS_PER_HOUR)
-    if refusal := charged.why_not(per_gpu.resources(order.gpus), None, walltime_s):
-        asked = f"{count(order.gpus, 'GPU')} for {format_duration(walltime_s)}"
-        raise OptionsError(f"You asked for {asked}. {refusal}")
+    order = parse_order(body, root)
+    values = json.loads(body)
+    try:
+        grid = {str(name): list(given) for name, given in dict(values["grid"]).items()}
+    except (KeyError, TypeError, ValueError) as error:
+        raise OptionsError(
+            'Give the values of each parameter: {"path": "train.ipynb", "grid": {"lr": [0.1]}}.'
+        ) from error
+    options = {"at-once": "at_once", "metric": "metric", "best": "best", "as": "name"}
+    words = [f"--{word}={values[key]}" for word, key in options.items() if values.get(key)]
+    for name, given in grid.items():
+        texts = (each if isinstance(each, str) else json.dumps(each) for each in given)
+        words += [word for text in texts for word in ("-p", f"{name}={text}")]
+    if any("\0" in word for word in words):
+        raise OptionsError("No name and no value can hold a null character. Take it away.")
+    size = [f"--gpus={order.gpus}", f"--nodes={order.nodes}", f"--hours={order.hours}"]
+    return ["sweep", "new", "--json", *size, *words, str(order.path)]
 
 
 def former_order(run: str, parent: Path, root: Path) -> dict[str, Any]:

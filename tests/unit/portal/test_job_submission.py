@@ -8,10 +8,12 @@ import pytest
 from dsportal.launch.layout import Layout
 from dsportal.launch.sbatch import JobRequest
 from portal import job_submission
-from portal.job_submission import check_limits, explain_ceiling
+from portal.job_submission import check_limits, explain_budget, explain_ceiling
 from spawner.client.command import Completed
 from spawner.errors import SlurmUnavailableError
+from spawner.options.budget_messages import ChargedBudgets
 from spawner.slurm.associations import AssociationLimits
+from spawner.slurm.budgets import Budget
 
 REQUEST = JobRequest(
     name="train", shape=Layout(n_ranks=4, n_nodes=2), walltime_s=7200, folder=Path("/home/ada")
@@ -43,3 +45,12 @@ def test_a_slurm_that_does_not_say_its_limits_refuses_nothing(
     monkeypatch.setattr(job_submission, "query", query)
 
     check_limits(REQUEST)
+
+
+def test_a_job_for_which_too_little_is_left_says_so() -> None:
+    of = Budget(of="the account research", tres="gres/gpu", limit_min=600, used_min=300)
+
+    said = explain_budget(REQUEST, ChargedBudgets(budgets=(of,), is_safe=True))
+
+    assert said.startswith("You asked for 4 GPUs for 2 hours. ")
+    assert explain_budget(REQUEST, ChargedBudgets(budgets=(of,))) == ""

@@ -11,6 +11,7 @@ from dsportal import __version__
 from . import verbs
 from .host import DEFAULT_NAME, LaptopError
 from .mcp import CHANGES
+from .sweeps import add_actions
 
 _EXIT_CODES = (
     "Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 the portal cannot be reached, 130 "
@@ -70,6 +71,11 @@ _Add = Callable[..., argparse.ArgumentParser]
 
 def _add_login(add: _Add) -> None:
     login = add(verbs.login, "keep a token of yours, without ssh")
+    login.add_argument(
+        "--keep",
+        choices=("keyring", "file"),
+        help="where (the keyring if Python's package keyring has one, else a file)",
+    )
     setup = add(verbs.setup, "add a host to ssh that stands for your session")
     setup.add_argument(
         "--print", dest="is_printed", action="store_true", help="change no file of ssh, print"
@@ -113,9 +119,7 @@ def _add_work(add: _Add) -> None:
     job = add(verbs.new_job, "run a notebook of the session as a job", "job")
     job.add_argument("action", choices=["new"], help="new queues it")
     job.add_argument("notebook", help="its path in the session's file browser")
-    job.add_argument("--gpus", type=int, default=1, help="number of GPUs (%(default)s)")
-    job.add_argument("--nodes", type=int, default=1, help="number of nodes (%(default)s)")
-    job.add_argument("--hours", type=float, default=8, help="time limit (%(default)g)")
+    _add_size(job)
     job.add_argument(
         *("-p", "--parameter"),
         dest="parameters",
@@ -124,8 +128,18 @@ def _add_work(add: _Add) -> None:
         metavar="NAME=VALUE",
         help="a parameter of the notebook, such as lr=0.1",
     )
-    for command in (jobs, logs, gpu, job):
+    new, show, stop = add_actions(
+        add(verbs.sweep, "try many values of the parameters of a notebook of the session")
+    )
+    _add_size(new)
+    for command in (jobs, logs, gpu, job, new, show, stop):
         _add_session(command)
+
+
+def _add_size(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--gpus", type=int, default=1, help="number of GPUs (%(default)s)")
+    command.add_argument("--nodes", type=int, default=1, help="number of nodes (%(default)s)")
+    command.add_argument("--hours", type=float, default=8, help="time limit (%(default)g)")
 
 
 def add_logs_arguments(logs: argparse.ArgumentParser) -> None:

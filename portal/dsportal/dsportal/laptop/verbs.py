@@ -16,9 +16,9 @@ from typing import Any
 
 from dsportal.amounts import format_time_left
 
-from . import openssh, work
+from . import openssh, sweeps, work
 from .completion import completion as complete
-from .host import Host, LaptopError, parse_url
+from .host import Host, LaptopError, home_of, parse_url
 from .sessions import Session, list_sessions, said
 from .setup import check_websocket, known_portal, log_in, set_up
 
@@ -55,7 +55,17 @@ def browse(url: str) -> None:
 def login(arguments: argparse.Namespace) -> None:
     """Keep a token."""
     host, token = _host(arguments)
-    answer(arguments, {"user": (user := log_in(host, token))}, f"You are {user} at {host.url}.")
+    # Of a host that is set up for ssh, which may find a keyring locked, only if that is wanted.
+    is_for_ssh = (home_of(host.name) / "key").exists()
+    in_keyring = arguments.keep == "keyring" or (arguments.keep is None and not is_for_ssh)
+    host, user = log_in(host, token, in_keyring=in_keyring)
+    if arguments.keep == "keyring" and not host.is_in_keyring:
+        raise LaptopError(
+            "Python's keyring keeps no token here. It is in a file that is yours alone."
+        )
+    place = "the keyring" if host.is_in_keyring else str(home_of(host.name) / "token")
+    told = {"user": user, "token": place}
+    answer(arguments, told, f"You are {user} at {host.url}. Your token is in {place}.")
 
 
 def setup(arguments: argparse.Namespace) -> None:
@@ -211,6 +221,16 @@ def new_job(arguments: argparse.Namespace) -> None:
         parameters=dict(text.split("=", 1) for text in arguments.parameters),
     )
     answer(arguments, told, told["message"])
+
+
+def sweep(arguments: argparse.Namespace) -> None:
+    """Start, show or stop a sweep."""
+    session = _session(arguments)
+    if arguments.action == "show":
+        sweeps.follow(arguments, lambda: sweeps.ask(session, arguments))
+    else:
+        told = sweeps.ask(session, arguments)
+        answer(arguments, told, told["message"])
 
 
 def gpu(arguments: argparse.Namespace) -> None:

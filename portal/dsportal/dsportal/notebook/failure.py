@@ -117,7 +117,7 @@ def _rank_error(
     others = " All ranks have been ended." if n_ranks > 1 else ""
     where = f"This was rank {rank} of {n_ranks} on {node}.{others}"
     if notebook := folder.read_notebook():
-        beside = files_beside(Path(notebook), folder.name)
+        beside = files_beside(Path(notebook), folder)
         where = f"This was {notebook} on {node}, as far as it ran in {beside.executed.name}."
         log_path = beside.log
     return RankError(

@@ -71,7 +71,7 @@ def run_notebook(
     show(
         f"{path.name} runs as job {started.job_id} with {gpus} on {nodes} for at most "
         f"{format_duration(walltime_s)}. It will be in "
-        f"{files_beside(path, folder.name).executed.name}\n"
+        f"{files_beside(path, folder).executed.name}\n"
     )
     return started
 
@@ -99,7 +99,7 @@ def write_notebook_plan(
                 n_nodes=shape.n_nodes,
                 in_own_job=True,
                 # Pages link it.
-                notebook=str(files_beside(notebook, folder.name).executed),
+                notebook=str(files_beside(notebook, folder).executed),
                 executes=str(notebook),
                 parameters=parameters,
                 walltime_s=walltime_s,

@@ -1,9 +1,7 @@
-"""`sweep`: one function with many values of its arguments, as one array of Slurm jobs."""
+"""`sweep`: one function or notebook with many values, as one array of Slurm jobs."""
 
-import inspect
 import os
 import shutil
-from collections.abc import Mapping
 from typing import Any, Literal
 
 from dsportal.amounts import count
@@ -12,15 +10,14 @@ from dsportal.launch import commands
 from dsportal.launch.layout import Layout, is_count, parse_layout
 from dsportal.launch.session import SessionAllocation, read_session
 from dsportal.notebook.earlier_sweep import create_sweep, find_earlier, parse_rule
-from dsportal.notebook.own_job import batch_command, name_place, submit_run
-from dsportal.notebook.runner import check_arguments, make_plan, parse_hours
+from dsportal.notebook.own_job import name_place, submit_run
+from dsportal.notebook.runner import parse_hours
 from dsportal.notebook.runs import show
-from dsportal.notebook.sweep_handle import LOG_DIR, Sweep
+from dsportal.notebook.sweep_handle import Sweep
 from dsportal.notebook.sweep_table import Goal
-from dsportal.task.call import call_name, make_call
+from dsportal.notebook.swept import SweptNotebook, make_swept
 from dsportal.task.folder import RunFolder
-from dsportal.task.grid import MAX_POINTS, folder_of_point, grid_points, point_name
-from dsportal.task.source import source_hash
+from dsportal.task.grid import MAX_POINTS, grid_points, point_name
 from dsportal.task.sweep_folder import SweepFolder, SweepRecord
 
 
@@ -50,7 +47,8 @@ def sweep(
 
     Args:
         train: A function, which may be defined in the notebook. It returns a number or a dictionary
-            of numbers to compare.
+            of numbers to compare. Or the path of a notebook, which gets the values as its
+            parameters, and whose last result is compared.
         grid: Lists of values by argument, such as {"lr": [0.1, 0.01]}, of which every combination
             is a point; or a list with a dictionary for each point.
         name: Name of the sweep, by which the same call continues it; empty for a new sweep.
@@ -80,18 +78,73 @@ def sweep(
         LaunchError: If the grid is none, there is nothing to resume, the sweep of the name has
             another function or other points, or the function cannot be sent.
     """
+    session = read_session(os.environ)
+    started = start_sweep(
+        train,
+        grid,
+        session=session,
+        shape=parse_layout(gpus, nodes, session.n_gpus),
+        walltime_s=parse_hours(hours, session),
+        name=name,
+        n=n,
+        seed=seed,
+        at_once=at_once,
+        metric=metric,
+        best=best,
+        stop_worst=stop_worst,
+        resume=resume,
+    )
+    return started.wait() if wait else started
+
+
+def start_sweep(
+    train: Any,
+    grid: Any,
+    *,
+    session: SessionAllocation,
+    shape: Layout,
+    walltime_s: int,
+    name: str = "",
+    n: int | None = None,
+    seed: int = 0,
+    at_once: int = 8,
+    metric: str = "",
+    best: str = "largest",
+    stop_worst: Any = False,
+    resume: bool = False,
+    command: str = "",
+) -> Sweep:
+    """Queue the points of a sweep that have no result, and say so.
+
+    Args:
+        train: As for `sweep`, and all others that are not named here.
+        grid: The points.
+        session: What comes with a GPU, and where.
+        shape: GPUs and nodes of a point.
+        walltime_s: Time limit of a point in seconds.
+        name: As for `sweep`.
+        n: As for `sweep`.
+        seed: As for `sweep`.
+        at_once: As for `sweep`.
+        metric: As for `sweep`.
+        best: As for `sweep`.
+        stop_worst: As for `sweep`.
+        resume: As for `sweep`.
+        command: Path of dsportal on nodes, which runs notebooks; empty for that of the session.
+    """
     _check_words(best, at_once, n)
     rule = parse_rule(stop_worst)
-    session = read_session(os.environ)
-    shape = parse_layout(gpus, nodes, session.n_gpus)
-    walltime_s = parse_hours(hours, session)
+    swept = make_swept(train, session, shape, walltime_s, command)
+    if rule is not None and isinstance(swept, SweptNotebook):
+        raise LaunchError(
+            "A notebook reports no loss, so stop_worst is for functions. Leave it out."
+        )
     points = grid_points(grid, n, seed, commands.max_array_size() or MAX_POINTS)
-    logs = _takes_logs(train)
     for point in points:
-        check_arguments(make_call(train, (), {**({LOG_DIR: ""} if logs else {}), **point}))
+        swept.check(point)
     record = SweepRecord(
-        function=call_name(make_call(train, (), {})),
-        source=source_hash(train),
+        function=swept.name,
+        source=swept.source,
         points=tuple(map(point_name, points)),
         metric=metric,
         is_smallest=best == "smallest",
@@ -104,40 +157,24 @@ def sweep(
     to_run = Sweep(folder, points, goal).open_points()
     if to_run:
         for index in to_run:
-            own = {LOG_DIR: _make_logs(folder, index, points[index])} if logs else {}
-            call = make_call(train, (), {**own, **points[index]})
-            run_folder = _make_point(folder.run(index))
-            run_folder.write_plan(make_plan(session, shape, call))
-            run_folder.write_call(call)
+            _make_point(folder.run(index))
+            swept.write(folder, index, points[index])
         tasks = f"0-{len(points) - 1}" if is_new else ",".join(map(str, to_run))
-        _submit(folder, f"{tasks}%{at_once}", shape, session, walltime_s, is_new=is_new)
+        run = submit_run(
+            RunFolder(folder.path),
+            shape,
+            session,
+            walltime_s,
+            swept.command(folder.path),
+            array=f"{tasks}%{at_once}",
+            name=f"sweep-{folder.title}",
+            is_new=is_new,
+        )
+        if run.job_id is not None:
+            folder.add_job(run.job_id)
     show(_announce(folder, len(to_run), len(points), at_once))
     # Another one: it must not remember how points ended that run again.
-    started = Sweep(folder, points, goal)
-    return started.wait() if wait else started
-
-
-def _submit(
-    folder: SweepFolder,
-    array: str,
-    shape: Layout,
-    session: SessionAllocation,
-    walltime_s: int,
-    *,
-    is_new: bool,
-) -> None:
-    run = submit_run(
-        RunFolder(folder.path),
-        shape,
-        session,
-        walltime_s,
-        batch_command(folder.path),
-        array=array,
-        name=f"sweep-{folder.title}",
-        is_new=is_new,
-    )
-    if run.job_id is not None:
-        folder.add_job(run.job_id)
+    return Sweep(folder, points, goal)
 
 
 def _check_words(best: object, at_once: object, n: object) -> None:
@@ -160,7 +197,7 @@ def _announce(folder: SweepFolder, n_new: int, n_points: int, at_once: int) -> s
     )
 
 
-def _make_point(folder: RunFolder) -> RunFolder:
+def _make_point(folder: RunFolder) -> None:
     if folder.path.is_symlink():
         raise LaunchError(
             f"{folder.path} is a link, and what is in the folder of a point is replaced. Put the "
@@ -172,18 +209,3 @@ def _make_point(folder: RunFolder) -> RunFolder:
         if each != folder.checkpoints:
             is_folder = each.is_dir() and not each.is_symlink()
             shutil.rmtree(each) if is_folder else each.unlink()
-    return folder
-
-
-def _takes_logs(train: object) -> bool:
-    try:
-        return callable(train) and LOG_DIR in inspect.signature(train).parameters
-    # Functions in C may not say.
-    except (TypeError, ValueError):
-        return False
-
-
-def _make_logs(folder: SweepFolder, index: int, point: Mapping[str, Any]) -> str:
-    logs = folder.logs / folder_of_point(index, point)
-    logs.mkdir(parents=True, exist_ok=True)
-    return str(logs)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from dsportal.notebook.runs import show
 from dsportal.notebook.sweep_table import Goal, Point, SweepTable
 from dsportal.notebook.tensorboard import tensorboard
 from dsportal.slurm.states import JobState, Phase, parse_state
+from dsportal.task.folder import RunFolder
 from dsportal.task.interrupts import is_kernel_ending, without_interrupts
 from dsportal.task.plan import End
 from dsportal.task.sweep_folder import SweepFolder, all_sweeps, sweeps_folder
@@ -217,7 +220,7 @@ class Sweep:
         return Point(
             values=self._points[index],
             state=state,
-            result=folder.read_result(0) if state == "done" else None,
+            result=_result_of(folder) if state == "done" else None,
             step=0 if pace is None else pace.step,
             n_steps=0 if pace is None else pace.n_steps,
             loss=None if pace is None else pace.loss,
@@ -225,6 +228,17 @@ class Sweep:
             log=str(folder.log_path(0)),
             is_final=state in {"done", "failed", "saved", "pruned"},
         )
+
+
+def _result_of(folder: RunFolder) -> Any:
+    found = folder.read_result(0)
+    if not folder.read_notebook():
+        return found
+    # Of a notebook it is the text of the last result.
+    text = str(found["output"])
+    with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+        return ast.literal_eval(text)
+    return text
 
 
 def _explained(point: Point, word: str) -> Point:

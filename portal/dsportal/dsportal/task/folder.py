@@ -50,8 +50,12 @@ class RunFolder:
     @property
     def full_name(self) -> str:
         """Name of the run; of a point of a sweep that of the sweep and its number, as "lr/3"."""
-        place = self.path.parent
-        return f"{place.parent.name}/{self.name}" if place.name == "points" else self.name
+        return f"{self.path.parents[1].name}/{self.name}" if self.is_point else self.name
+
+    @property
+    def is_point(self) -> bool:
+        """Whether it is a point of a sweep."""
+        return self.path.parent.name == "points"
 
     @property
     def title(self) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dsportal.errors import LaunchError
+from dsportal.task.folder import RunFolder
 
 SUFFIX = ".ipynb"
 # R's names have dots.
@@ -31,10 +32,16 @@ def is_notebook(train: object) -> bool:
     return isinstance(train, (str, Path)) and Path(train).suffix == SUFFIX
 
 
-def files_beside(notebook: Path, run_name: str) -> Beside:
-    """Return the files of a run, named such as `train-20261120-203845-k3v9.ipynb`."""
-    date, time, *_, salt = run_name.split("-")
-    stem = notebook.with_name(f"{notebook.stem}-{date}-{time}-{salt}")
+def files_beside(notebook: Path, folder: RunFolder) -> Beside:
+    """Return the files of a run, named such as `train-20261120-203845-k3v9.ipynb`.
+
+    Those of a point of a sweep, which may have a thousand, are in its own folder.
+    """
+    if folder.is_point:
+        stem = folder.path / f"{notebook.stem}-{folder.name}"
+    else:
+        date, time, *_, salt = folder.name.split("-")
+        stem = notebook.with_name(f"{notebook.stem}-{date}-{time}-{salt}")
     return Beside(
         executed=stem.with_name(f"{stem.name}{SUFFIX}"),
         log=stem.with_name(f"{stem.name}.log"),

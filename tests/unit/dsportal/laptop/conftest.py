@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from collections.abc import AsyncIterator
 from copy import deepcopy
 from pathlib import Path
@@ -12,7 +13,7 @@ import tornado.web
 from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 
-from dsportal.laptop import sessions, verbs, work
+from dsportal.laptop import sessions, sweeps, verbs, work
 from dsportal.laptop.cli import main
 
 TOKEN = "right"
@@ -100,6 +101,10 @@ class OfSession(Api):
         self.hub.asked.append(("POST", path, self.request.body.decode()))
         self._answer()
 
+    def delete(self, path: str) -> None:
+        self.hub.asked.append(("DELETE", path, ""))
+        self._answer()
+
     def _answer(self) -> None:
         found = self.hub.answers[self.request.uri.partition("/user/ada/")[2]]
         self.finish(json.dumps(found[0] if len(found) == 1 else found.pop(0)))
@@ -108,10 +113,13 @@ class OfSession(Api):
 @pytest.fixture
 async def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Hub]:
     monkeypatch.setenv("HOME", str(tmp_path))
+    # Not that of this machine.
+    monkeypatch.setitem(sys.modules, "keyring", None)
     monkeypatch.setattr(sessions, "_PAUSE_S", 0)
     monkeypatch.setattr(sessions, "_LOOK_AGAIN_S", 0)
     monkeypatch.setattr(sessions, "_WHY_QUIET_S", 0.3)
     monkeypatch.setattr(work, "_LOOK_S", 0)
+    monkeypatch.setattr(sweeps, "_LOOK_S", 0)
     monkeypatch.setattr(verbs, "_HAS_SCREEN", True)
     monkeypatch.setattr("webbrowser.open", lambda _url: None)
     hub = Hub()

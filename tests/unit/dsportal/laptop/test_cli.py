@@ -1,5 +1,7 @@
 """How the command ends, and what is made from its parser."""
 
+import argparse
+
 import pytest
 
 from dsportal import __version__
@@ -33,9 +35,20 @@ async def test_a_portal_that_cannot_be_reached_exits_with_3(
 
 
 def test_every_verb_but_those_for_a_shell_answers_in_json() -> None:
-    (commands,) = (action for action in build_parser()._actions if action.choices)
-    without = {
-        verb for verb, parser in commands.choices.items() if "--json" not in parser.format_help()
-    }
+    verbs = verbs_of(build_parser())
+    without = {verb for verb, parser in verbs.items() if "--json" not in parser.format_help()}
 
+    assert {"start", "sweep show"} <= verbs.keys() - without
     assert without == {"ssh", "cp", "completion", "proxy", "mcp"}
+
+
+def verbs_of(
+    parser: argparse.ArgumentParser, before: str = ""
+) -> dict[str, argparse.ArgumentParser]:
+    """Return the parsers that have no commands below them."""
+    found: dict[str, argparse.ArgumentParser] = {}
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for word, child in action.choices.items():
+                found |= verbs_of(child, f"{before}{word} ")
+    return found or {before.strip(): parser}

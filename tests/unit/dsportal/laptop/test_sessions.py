@@ -1,6 +1,8 @@
 """The verbs of sessions, against a hub that gives the answers of a test."""
 
 import json
+import sys
+import types
 import webbrowser
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,75 @@ async def test_a_token_is_kept_once_the_hub_accepts_it_and_only_for_its_owner(
 
     assert kept.read_text() == f"{TOKEN}\n"
     assert kept.stat().st_mode & 0o777 == 0o600
+
+
+class Keyring(types.ModuleType):
+    """Python's package keyring with one backend."""
+
+    priority = 5.0
+    has_failed = False
+
+    def __init__(self) -> None:
+        super().__init__("keyring")
+        self.kept: dict[tuple[str, str], str] = {}
+
+    def get_keyring(self) -> "Keyring":
+        return self
+
+    def set_password(self, service: str, name: str, token: str) -> None:
+        self.kept[service, name] = token
+
+    def get_password(self, service: str, name: str) -> str | None:
+        if self.has_failed:
+            raise OSError("no bus")
+        return self.kept.get((service, name))
+
+
+@pytest.fixture
+def keyring(monkeypatch: pytest.MonkeyPatch) -> Keyring:
+    keyring = Keyring()
+    monkeypatch.setitem(sys.modules, "keyring", keyring)
+    return keyring
+
+
+async def test_a_keyring_keeps_the_token_in_place_of_a_file_unless_a_file_is_wanted(
+    ada: Hub, tmp_path: Path, keyring: Keyring, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = tmp_path / ".ssh/dsportal/gpu-session/token"
+
+    assert await ada.run("login", ada.url) == 0
+    assert "in the keyring" in capsys.readouterr().out
+    assert not kept.exists()
+    assert TOKEN in keyring.kept.values()
+    assert await ada.run("list") == 0
+    keyring.has_failed = True
+    assert await ada.run("list") == 1
+    assert "--keep file" in capsys.readouterr().err
+
+    assert await ada.run("login", "--keep", "file", ada.url) == 0
+    assert str(kept) in capsys.readouterr().out
+    assert await ada.run("list") == 0
+
+
+@pytest.mark.parametrize(("priority", "has_failed"), [(0.5, False), (5.0, True)])
+async def test_a_keyring_that_keeps_nothing_or_plain_text_is_none(
+    ada: Hub, tmp_path: Path, keyring: Keyring, priority: float, has_failed: bool
+) -> None:
+    keyring.priority, keyring.has_failed = priority, has_failed
+
+    assert await ada.run("login", ada.url) == 0
+    assert (tmp_path / ".ssh/dsportal/gpu-session/token").exists()
+    assert await ada.run("login", "--keep", "keyring", ada.url) == 1
+
+
+async def test_ssh_finds_the_token_in_a_file_also_after_another_login(
+    ada: Hub, tmp_path: Path, keyring: Keyring
+) -> None:
+    for verb in ("setup", "login"):
+        assert await ada.run(verb, ada.url) == 0
+
+        assert (tmp_path / ".ssh/dsportal/gpu-session/token").read_text() == f"{TOKEN}\n"
+        assert keyring.kept == {}
 
 
 async def test_a_start_sends_the_options_of_the_form_and_shows_the_wait_once(

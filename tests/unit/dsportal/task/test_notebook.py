@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from dsportal.errors import LaunchError
+from dsportal.task.folder import RunFolder
 from dsportal.task.notebook import (
     check_parameters,
     files_beside,
@@ -21,11 +22,18 @@ def test_a_path_that_ends_as_notebooks_do_is_one(train: object, is_one: bool) ->
 
 
 def test_what_a_job_leaves_has_the_date_of_its_run_and_stands_beside_the_notebook() -> None:
-    beside = files_beside(Path("/home/ada/my net.v2.ipynb"), "20261120-203845-my-net-v2-k3v9")
+    folder = RunFolder(Path("/home/ada/portal-runs/20261120-203845-my-net-v2-k3v9"))
+    beside = files_beside(Path("/home/ada/my net.v2.ipynb"), folder)
 
     assert beside.executed == Path("/home/ada/my net.v2-20261120-203845-k3v9.ipynb")
     assert beside.log == Path("/home/ada/my net.v2-20261120-203845-k3v9.log")
     assert beside.result == Path("/home/ada/my net.v2-20261120-203845-k3v9.json")
+
+
+def test_what_a_point_of_a_sweep_leaves_stays_in_its_folder() -> None:
+    folder = RunFolder(Path("/home/ada/portal-runs/sweeps/digits/points/3"))
+
+    assert files_beside(Path("/home/ada/net.ipynb"), folder).log == folder.path / "net-3.log"
 
 
 @pytest.mark.parametrize(

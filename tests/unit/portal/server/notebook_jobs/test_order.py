@@ -7,7 +7,12 @@ import pytest
 from dsportal.slurm.errors import OptionsError
 from dsportal.task.folder import RunFolder
 from dsportal.task.plan import Plan
-from portal.server.notebook_jobs.order import NotebookOrder, former_order, parse_order
+from portal.server.notebook_jobs.order import (
+    NotebookOrder,
+    former_order,
+    parse_order,
+    sweep_arguments,
+)
 
 ROOT = Path("/home/ada")
 
@@ -42,6 +47,27 @@ def test_a_notebook_that_runs_again_says_when_and_a_forecast_asks_for_the_same()
 
     assert order.arguments() == ["job", "new", "--submit", *words]
     assert order.arguments("--forecast") == ["job", "new", "--forecast", *words]
+
+
+def test_a_grid_becomes_words_of_the_command() -> None:
+    body = {
+        "path": "x.ipynb",
+        "grid": {"lr": [0.1, "0.01"], "sizes": [[2, 3]], "word": ["a b"]},
+        "at_once": 2,
+        "name": "digits",
+    }
+
+    assert sweep_arguments(json.dumps(body).encode(), ROOT) == [
+        *("sweep", "new", "--json", "--gpus=1", "--nodes=1", "--hours=8.0"),
+        *("--at-once=2", "--as=digits", "-p", "lr=0.1", "-p", "lr=0.01"),
+        *("-p", "sizes=[2, 3]", "-p", "word=a b", "/home/ada/x.ipynb"),
+    ]
+
+
+@pytest.mark.parametrize("grid", [None, 3, {"lr": 1}, {"lr": ["\0"]}])
+def test_a_grid_that_is_none_is_refused(grid: object) -> None:
+    with pytest.raises(OptionsError):
+        sweep_arguments(json.dumps({"path": "x.ipynb", "grid": grid}).encode(), ROOT)
 
 
 def test_a_form_begins_with_what_a_run_was_asked_for(tmp_path: Path) -> None:
