@@ -26,7 +26,7 @@ These pages have every table and key of `portal.toml`, as `dsportal config refer
 * [Settings of the form and of starts](settings-starts.md): what users may ask for, and limits
 * [Settings of a session](settings-sessions.md): JupyterLab, storage, tools
 """,
-        ("[site]", "[hub]", "[login]", "[traffic]", "[mail]", "[assistant]"),
+        ("[site]", "[hub]", "[hubs]", "[login]", "[traffic]", "[mail]", "[assistant]"),
     ),
     "settings-starts": (
         "Settings of the form and of starts",

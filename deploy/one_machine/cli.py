@@ -22,10 +22,11 @@ from deploy.one_machine.cluster import (
 from deploy.one_machine.environments import Build
 from deploy.one_machine.extras import BY_DEFAULT, EXTRAS, build_targets, wanted_extras
 from deploy.one_machine.gateway import Gateway
+from deploy.one_machine.hubs import MOST_HUBS, NGINX_TARGET, PUBLIC_PORT, Hub, hubs_of
 from deploy.one_machine.layout import PASSWORD_FILE, RUN_DIR
 from deploy.one_machine.machine import steps_up
 from deploy.one_machine.node import running_cluster
-from deploy.one_machine.portal import PUBLIC_PORT, does_refuse_sessions
+from deploy.one_machine.portal import does_refuse_sessions
 from deploy.one_machine.removal import steps_down, steps_purge
 from deploy.one_machine.steps import run_steps, select
 from deploy.one_machine.users import DEMO_USERS
@@ -63,6 +64,15 @@ def up(argv: Sequence[str]) -> int:
         default=DEFAULT_SIMULATED_TYPES,
         help="types of simulated GPUs, which the nodes have in turn, such as a100,v100; "
         f"{','.join(DEFAULT_SIMULATED_TYPES)} by default",
+    )
+    parser.add_argument(
+        "--hubs",
+        metavar="N",
+        type=int,
+        choices=range(1, MOST_HUBS + 1),
+        default=1,
+        help=f"hubs that share the users, 1 to {MOST_HUBS}; 1 by default. Sessions that run when "
+        "it changes have to be started again",
     )
     parser.add_argument(
         "--offline-nodes",
@@ -179,10 +189,12 @@ def _up(wanted: argparse.Namespace) -> None:
     start = time.monotonic()
     package_sources(os.environ)
     extras = wanted_extras(wanted.added, wanted.left_out)
-    build = Build(build_targets(extras))
+    hubs = hubs_of(wanted.hubs)
+    build = Build((*build_targets(extras), *([NGINX_TARGET] if len(hubs) > 1 else [])))
     cluster = describe_cluster(wanted.simulated_nodes, wanted.simulated_types)
     gateway = Gateway(cluster.nodes, is_wanted=not wanted.offline_nodes)
-    steps = select(steps_up(cluster, build, gateway, extras), only=wanted.only, until=wanted.until)
+    all_steps = steps_up(cluster, build, gateway, extras, hubs)
+    steps = select(all_steps, only=wanted.only, until=wanted.until)
     names = {step.name for step in steps}
     # Without the step that waits for it, the builder would be left running.
     steps = [step for step in steps if step.name != "build" or "environments" in names]
@@ -193,10 +205,10 @@ def _up(wanted: argparse.Namespace) -> None:
     print(f"\nDone in {time.monotonic() - start:.1f} s.")
     if LAST_STEP in names and not wanted.only:
         in_container = CONTAINER_VARIABLE in os.environ
-        _print_welcome(cluster, no_internet=gateway.refusal, in_container=in_container)
+        _print_welcome(cluster, hubs[0], no_internet=gateway.refusal, in_container=in_container)
 
 
-def _print_welcome(cluster: Cluster, *, no_internet: str, in_container: bool) -> None:
+def _print_welcome(cluster: Cluster, hub: Hub, *, no_internet: str, in_container: bool) -> None:
     users = " and ".join(user.name for user in DEMO_USERS)
     here, there = f"http://127.0.0.1:{PUBLIC_PORT}", f"http://{socket.gethostname()}:{PUBLIC_PORT}"
     if in_container:
@@ -207,7 +219,7 @@ def _print_welcome(cluster: Cluster, *, no_internet: str, in_container: bool) ->
     print(f"Log in    as {users}; the password of both is {PASSWORD_FILE.read_text().strip()}")
     if cluster.has_simulated_gpus:
         print("GPUs      are simulated: Slurm allocates them, training runs on the CPU")
-    if does_refuse_sessions():
+    if does_refuse_sessions(hub):
         print("Sessions  are refused: 'dsportal status' says why, 'dsportal undrain' ends that")
     if no_internet:
         print(f"Internet  is out of reach for sessions, so %pip install fails: {no_internet}")

@@ -21,6 +21,7 @@ from deploy.one_machine.cluster import Cluster, Node
 from deploy.one_machine.environments import Build
 from deploy.one_machine.extras import debian_packages, steps_extra
 from deploy.one_machine.gateway import Gateway
+from deploy.one_machine.hubs import FRONT, ONLY, Hub
 from deploy.one_machine.layout import (
     LOG_DIR,
     NODES_DIR,
@@ -29,13 +30,17 @@ from deploy.one_machine.layout import (
     STATE_DIR,
 )
 from deploy.one_machine.steps import Step
-from deploy.one_machine.supervisor import end_orphans
+from deploy.one_machine.supervisor import end_orphans, names
 
 FOLDERS = (SETTINGS_DIR, STATE_DIR, LOG_DIR, RUN_DIR, NODES_DIR)
 
 
 def steps_up(
-    cluster: Cluster, build: Build, gateway: Gateway, extras: Sequence[str] = ()
+    cluster: Cluster,
+    build: Build,
+    gateway: Gateway,
+    extras: Sequence[str] = (),
+    hubs: Sequence[Hub] = (ONLY,),
 ) -> list[Step]:
     """Return all steps of deploy/up, in order."""
     return [
@@ -54,14 +59,31 @@ def steps_up(
         *steps_extra(extras),
         # After the build, which installs the programs that the rule names.
         Step(name="sudoers", title="Rule of sudo", do=accounts.ensure_sudoers),
-        Step(
-            name="settings",
-            title="Settings of the portal",
-            do=lambda: portal.ensure_settings(cluster),
-        ),
         Step(name="command", title="Command dsportal", do=portal.ensure_command),
-        Step(name="proxy", title="Proxy", do=portal.ensure_proxy),
-        Step(name="hub", title="JupyterHub", do=portal.ensure_hub),
+        *_hub_steps(cluster, hubs),
+    ]
+
+
+def _hub_steps(cluster: Cluster, hubs: Sequence[Hub]) -> list[Step]:
+    others = Step(name="hubs", title="Other hubs", do=lambda: portal.forget_others(hubs))
+    front = Step(name=FRONT, title="Page of all hubs", do=lambda: portal.ensure_front(hubs))
+    return [
+        others,
+        *(step for hub in hubs for step in _steps_of_hub(cluster, hub, hubs)),
+        *([front] if len(hubs) > 1 else []),
+    ]
+
+
+def _steps_of_hub(cluster: Cluster, hub: Hub, hubs: Sequence[Hub]) -> list[Step]:
+    which = f" {hub.base_url}" if hub.name else ""
+    return [
+        Step(
+            name=hub.daemon("settings"),
+            title=f"Settings of the portal{which}",
+            do=lambda: portal.ensure_settings(cluster, hub, hubs),
+        ),
+        Step(name=hub.daemon("proxy"), title=f"Proxy{which}", do=lambda: portal.ensure_proxy(hub)),
+        Step(name=hub.daemon("hub"), title=f"JupyterHub{which}", do=lambda: portal.ensure_hub(hub)),
     ]
 
 
@@ -150,5 +172,6 @@ def daemons(cluster: Cluster) -> list[str]:
         does not see them fail.
     """
     nodes = [host.name for host in cluster.hosts]
-    first = ("hub", "proxy", "slurmctld")
+    more = [name for name in names() if name == FRONT or name.startswith(("hub-", "proxy-"))]
+    first = (*more, "hub", "proxy", "slurmctld")
     return [*first, *nodes, "slurmdbd", "mariadb", "munge", "nslcd", "slapd"]

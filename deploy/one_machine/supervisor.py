@@ -111,6 +111,7 @@ def ensure_running(
     is_ready: Callable[[], bool],
     *,
     timeout_s: float,
+    template: str = "",
     read_at_start: Sequence[Path] = (),
     **values: object,
 ) -> str:
@@ -118,7 +119,7 @@ def ensure_running(
 
     `values` are what its template names and `layout` does not.
     """
-    started = ensure_started(name, "", read_at_start=read_at_start, **values)
+    started = ensure_started(name, template, read_at_start=read_at_start, **values)
     wait_ready(name, is_ready, timeout_s=timeout_s)
     return "started" if started else "runs"
 
@@ -165,6 +166,11 @@ def stop(name: str) -> bool:
     with contextlib.suppress(OSError, xmlrpc.client.Fault):
         return bool(_ask("stopProcess", name))
     return False
+
+
+def names() -> list[str]:
+    """Return the daemons that deploy/up has started and not forgotten."""
+    return sorted(path.stem for path in PROGRAMS_DIR.glob("*.conf"))
 
 
 def forget(name: str) -> None:

@@ -20,6 +20,8 @@ from portal.hub.auth.other_authenticators import (
 from portal.hub.auth.roles import administrator_roles
 from portal.hub.form import handlers
 from portal.hub.form.form import make_options_form
+from portal.hub.hubs.placement import Hubs
+from portal.hub.hubs.transfer import arrival_route
 from portal.hub.log.json_formatter import JSON_LOGGING
 from portal.hub.log.secret_filter import SECRET_LOGGING
 from portal.hub.mail.events import CHOICES
@@ -74,13 +76,15 @@ def apply_settings(c: Any, settings: Settings) -> None:
     Each value is set, never appended to, so that applying twice changes nothing.
 
     Raises:
-        SystemExit: If another hub uses the state_dir or the database.
+        SystemExit: If another hub uses the state_dir or the database, or the folder of all hubs
+            cannot be trusted.
     """
-    prepare_process(settings.hub)
+    hubs = Hubs.of(settings)
+    prepare_process(settings.hub, hubs)
     _apply_hub(c, settings)
-    _apply_pages(c, settings)
-    _apply_login(c, settings)
-    _apply_spawner(c, settings)
+    _apply_pages(c, settings, hubs)
+    _apply_login(c, settings, hubs)
+    _apply_spawner(c, settings, hubs)
 
 
 def _apply_hub(c: Any, settings: Settings) -> None:
@@ -120,7 +124,7 @@ def _apply_hub(c: Any, settings: Settings) -> None:
     c.JupyterHub.logging_config = SECRET_LOGGING | (JSON_LOGGING if is_json else {})
 
 
-def _apply_pages(c: Any, settings: Settings) -> None:
+def _apply_pages(c: Any, settings: Settings, hubs: Hubs | None) -> None:
     c.JupyterHub.template_paths = [str(TEMPLATES_DIR)]
     notices_path = settings.hub.state_dir / "notices.json"
     board = AnnouncementBoard(settings.site.announcements)
@@ -146,8 +150,10 @@ def _apply_pages(c: Any, settings: Settings) -> None:
     c.JupyterHub.template_vars = {
         "announcements": lambda user: (
             *(Announcement(text=text, level=Level.WARNING) for text in describe_suspensions(user)),
+            *(hubs.announcements(user) if hubs else ()),
             *announced(),
         ),
+        "other_hubs": [path for path in settings.hubs.paths if path != settings.hub.base_url],
         "classes_of": lambda _user: partial(classes_of, settings.groups),
         "describe_home": lambda _user: home.describe,
         "moment": lambda _user: render_moment,
@@ -168,6 +174,7 @@ def _apply_pages(c: Any, settings: Settings) -> None:
         *share_routes(is_offered=settings.sharing.enabled, grants_path=grants_path),
         guest_route(grants_path),
         sign_out_route(),
+        *([arrival_route(hubs)] if hubs else []),
         *help_routes(),
         visit_route(),
         *cluster_routes(notices_path=notices_path),
@@ -195,7 +202,7 @@ def _apply_pages(c: Any, settings: Settings) -> None:
     }
 
 
-def _apply_login(c: Any, settings: Settings) -> None:
+def _apply_login(c: Any, settings: Settings, hubs: Hubs | None) -> None:
     login = settings.login
     cls = PortalLDAPAuthenticator if login.is_ldap else other_authenticator(login)
     c.JupyterHub.authenticator_class = cls
@@ -211,6 +218,7 @@ def _apply_login(c: Any, settings: Settings) -> None:
             # Groups are those of the UNIX account.
             authenticator.auth_state_groups_key = lambda _: ()
     authenticator.support = settings.site.support
+    authenticator.hubs = hubs
     authenticator.trusted_proxies = list(settings.hub.trusted_proxies)
     authenticator.allow_all = login.allow_all
     authenticator.allowed_users = {*settings.hub.administrators, *login.allowed_users}
@@ -241,7 +249,7 @@ def _apply_ldap(authenticator: Any, login: LoginSettings) -> None:
     authenticator.allowed_groups = list(login.allowed_groups)
 
 
-def _apply_spawner(c: Any, settings: Settings) -> None:
+def _apply_spawner(c: Any, settings: Settings, hubs: Hubs | None) -> None:
     hub = settings.hub
     c.JupyterHub.spawner_class = "spawner.spawner.SlurmGPUSpawner"
     spawner = c.SlurmGPUSpawner
@@ -250,6 +258,8 @@ def _apply_spawner(c: Any, settings: Settings) -> None:
     if hub.internal_tls:
         spawner.certificates_dir = str(hub.certificates_dir)
     spawner.forecast_path = str(hub.state_dir / "forecasts.json")
+    if hubs:
+        spawner.answers_dir = str(hubs.folder / "slurm")
     spawner.server_argv = [settings.environments.server_program]
     spawner.pages = settings.pages
     if settings.mail.server:
@@ -265,14 +275,21 @@ def _apply_spawner(c: Any, settings: Settings) -> None:
 
     def before_start(spawner: Any) -> None:
         drain.refuse(spawner)
+        if hubs:
+            hubs.refuse(spawner)
         # Again, in case the hub was away when the session before this one ended.
         end_shares(spawner, grants)
         if settings.sharing.enabled:
             grants.begin(key_of(spawner))
 
+    def after_stop(spawner: Any) -> None:
+        # JupyterHub keeps shares with the session's name, also over its end.
+        end_shares(spawner, grants)
+        if hubs:
+            hubs.hand_over(spawner)
+
     spawner.pre_spawn_hook = before_start
-    # JupyterHub keeps shares with the session's name, also over its end.
-    spawner.post_stop_hook = lambda one: end_shares(one, grants)
+    spawner.post_stop_hook = after_stop
     spawner.preflight = settings.start_checks
     spawner.session_settings = session_settings(settings)
     spawner.environment = public_variables(settings)

@@ -5,6 +5,7 @@ import os
 import sys
 
 from portal.hub.database_lock import hold_database
+from portal.hub.hubs.placement import Hubs
 from portal.hub.settings.hub import HubSettings
 from portal.hub.state_lock import hold_state
 from spawner.errors import SiteError
@@ -17,17 +18,20 @@ _GARBAGE = (5000, 20, 100)
 _SWITCH_S = 0.0005
 
 
-def prepare_process(hub: HubSettings) -> None:
+def prepare_process(hub: HubSettings, hubs: Hubs | None) -> None:
     """Make this process the hub, before the sessions are read from the database.
 
     Raises:
-        SystemExit: If another hub uses the state_dir or the database.
+        SystemExit: If another hub uses the state_dir or the database, or the folder of all hubs
+            cannot be trusted.
     """
     try:
         if not hub.failover:
             hold_state(hub.state_dir)
         # As with the folder: root may load the configuration, too, beside the hub.
         is_own = hub.state_dir.is_dir() and hub.state_dir.stat().st_uid == os.geteuid()
+        if hubs and is_own:
+            hubs.check()
         if hub.db_url and is_own:
             hold_database(hub.db_url, waits=hub.failover)
     except SiteError as error:

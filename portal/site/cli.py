@@ -77,7 +77,17 @@ def _add_users(commands: Commands) -> None:
     )
     add_options(remove)
     remove.set_defaults(run=_command("users", "remove_user"))
-    for parser in (everybody, remove):
+    move = actions.add_parser("move", help="give a user to another hub of [hubs]")
+    move.add_argument("user", metavar="NAME", help="user of the portal")
+    move.add_argument("hub", metavar="PATH", help="base_url of the hub, such as /b/")
+    move.add_argument(
+        "--now",
+        action="store_true",
+        help="also while a session runs, which then is reached by its own address alone",
+    )
+    add_options(move)
+    move.set_defaults(run=_command("users", "move_user"))
+    for parser in (everybody, remove, move):
         _add_settings(parser)
 
 

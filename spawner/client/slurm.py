@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from typing import TypeVar
 
 from dsportal.slurm.listing import NO_SUCH_JOB, job_options, new_nonce
@@ -17,6 +18,7 @@ from spawner.client.accounting import Accounting
 from spawner.client.command import PATH, Completed, query
 from spawner.client.launcher_client import LauncherClient
 from spawner.client.preflight import OnFailure, Preflight
+from spawner.client.shared_answers import SharedAnswers
 from spawner.client.storage import Storage
 from spawner.errors import SlurmError, SlurmUnavailableError
 from spawner.metrics import timed_call
@@ -67,6 +69,7 @@ class Slurm:
     Args:
         launcher_argv: The launcher as the sudoers file names it.
         sudo_argv: sudo and its options, up to the user's name.
+        answers_dir: Folder of the answers that other hubs read, too; None without other hubs.
     """
 
     def __init__(
@@ -76,11 +79,13 @@ class Slurm:
         sudo_argv: Sequence[str],
         timeout_s: float = _TIMEOUT_S,
         path: str = PATH,
+        answers_dir: Path | None = None,
     ) -> None:
         self.launcher = LauncherClient(launcher_argv=launcher_argv, sudo_argv=sudo_argv, path=path)
         self.storage = Storage(self.launcher)
         self._timeout_s = timeout_s
         self._path = path
+        self._answers = SharedAnswers(answers_dir, self._ask) if answers_dir else None
         self.accounting = Accounting(self._query)
 
     async def read_catalog(self) -> Catalog:
@@ -292,5 +297,8 @@ class Slurm:
         return await asyncio.to_thread(parse, done.stdout)
 
     async def _query(self, argv: Sequence[str]) -> Completed:
+        return await (self._answers.query if self._answers else self._ask)(argv)
+
+    async def _ask(self, argv: Sequence[str]) -> Completed:
         with timed_call(argv[0]):
             return await query(argv, timeout_s=self._timeout_s, path=self._path)

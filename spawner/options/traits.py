@@ -84,6 +84,11 @@ class SiteTraits(HasTraits):
         help="File in which forecasts and actual starts are kept. Empty: until the hub restarts."
     ).tag(config=True)
 
+    answers_dir = Unicode(
+        help="""Folder in which several hubs on one Slurm share its answers about the cluster, of
+        the hubs' account alone. Empty: the hub asks by itself."""
+    ).tag(config=True)
+
     server_argv = List(
         Unicode(),
         [f"{SERVER_ENVIRONMENT}/{SERVER_PROGRAM}"],

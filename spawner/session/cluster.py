@@ -93,6 +93,7 @@ class Cluster:
             launcher_argv=traits.launcher_argv,
             sudo_argv=traits.sudo_argv,
             timeout_s=slurm.timeout_s,
+            answers_dir=Path(traits.answers_dir) if traits.answers_dir else None,
         )
         self.watcher = Watcher(
             self.slurm.list_jobs,

@@ -198,7 +198,9 @@ def running_hub_with(
         )
     )
     config = folder / "config.py"
-    config.write_text(JUPYTERHUB_CONFIG.format(settings=str(settings), proxy=[str(find_proxy())]))
+    # As `dsportal run proxy` does: the hub answers what is below no path that it has told.
+    proxy = [str(find_proxy()), "--default-target", f"http://127.0.0.1:{api_port}"]
+    config.write_text(JUPYTERHUB_CONFIG.format(settings=str(settings), proxy=proxy))
     hub = PrivateHub(
         f"http://127.0.0.1:{public_port}{below}",
         folder / "cluster.json",

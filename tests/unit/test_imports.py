@@ -73,7 +73,8 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
     "portal/hub": {
         "settings": (),
         "log": (),
-        "auth": ("settings",),
+        "hubs": ("settings", "messages"),
+        "auth": ("settings", "hubs"),
         "network": ("settings", "auth"),
         "messages": ("settings",),
         "sharing": (),

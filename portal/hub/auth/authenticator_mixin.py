@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from jupyterhub.auth import Authenticator
 from jupyterhub.utils import maybe_future
 from sqlalchemy.orm import object_session
-from traitlets import Integer, List, Set, Unicode
+from traitlets import Instance, Integer, List, Set, Unicode
 
 from dsportal.amounts import format_wait
 from portal.hub.auth.account_status import AccountStatus, AccountStatusCache, LoginPermission
@@ -21,6 +21,8 @@ from portal.hub.auth.login_queue import LONGEST_WAIT_S, LoginQueue, LoginQueueFu
 from portal.hub.auth.login_throttle import CheckResult, LoginAttempt, LoginThrottle
 from portal.hub.auth.token_lifetimes import limit_tokens
 from portal.hub.auth.unix_accounts import read_account
+from portal.hub.hubs.placement import Hubs
+from portal.hub.hubs.transfer import Vouched, send_home
 from portal.hub.settings.hub import HubSettings
 
 T = TypeVar("T")
@@ -48,6 +50,9 @@ class AuthenticatorMixin(Authenticator):
         HubSettings.token_days,
         help="Days after which API tokens that were made without an expiry date expire.",
     ).tag(config=True)
+    hubs = Instance(Hubs, allow_none=True, help="All hubs of the portal; None for one.").tag(
+        config=True
+    )
 
     _are_tokens_limited = False
 
@@ -64,6 +69,21 @@ class AuthenticatorMixin(Authenticator):
             # For all of them: a query for each user would take most of a start.
             limit_tokens(object_session(getattr(user, "orm_user", user)), self.token_days)
             self._are_tokens_limited = True
+
+    async def get_authenticated_user(self, handler: Any, data: Any) -> dict[str, Any] | None:
+        """Check a login as JupyterHub does; a user of another hub is sent there.
+
+        Raises:
+            Finish: If the browser is on its way to that hub.
+        """
+        model: dict[str, Any] | None = await super().get_authenticated_user(handler, data)
+        if model and self.hubs is not None:
+            # Who is in the settings is an administrator by those of the other hub.
+            is_listed = model["name"] in self.full_admin_users
+            sent = model | {"admin": None if is_listed else model["admin"] or None}
+            n_steps = data.n_steps if isinstance(data, Vouched) else 0
+            send_home(self.hubs, handler, sent, n_steps=n_steps)
+        return model
 
     async def refresh_user(self, user: Any, handler: Any = None, **_: Any) -> Any:
         """Recheck a user; JupyterHub calls this every few minutes and before starts.

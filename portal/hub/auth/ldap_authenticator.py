@@ -20,6 +20,7 @@ from portal.hub.auth.credentials import LoginError, read_credentials
 from portal.hub.auth.ldap_accounts import admits, find_groups
 from portal.hub.auth.ldap_refusal import LdapRefusalError
 from portal.hub.auth.ldap_servers import LdapServerError, LdapServers, bind, close
+from portal.hub.hubs.transfer import Vouched
 from portal.hub.settings.login import LoginSettings
 
 # So that the user's own answer is there within answer_timeout_s.
@@ -82,6 +83,9 @@ class PortalLDAPAuthenticator(AuthenticatorMixin, LDAPAuthenticator):
         Returns:
             JupyterHub's user model, or None if the name or the password is wrong.
         """
+        if isinstance(data, Vouched):
+            deadline_s = time.monotonic() + self.answer_timeout_s
+            return await self._with_groups(data, data["name"], deadline_s)
         credentials = read_credentials(handler.request, data, self.normalize_username)
         if credentials is None:
             return None
@@ -96,11 +100,16 @@ class PortalLDAPAuthenticator(AuthenticatorMixin, LDAPAuthenticator):
         user = await self.check_in_turn(handler, credentials, ask)
         if user is None:
             return None
+        return await self._with_groups(user, credentials.name, deadline_s)
+
+    async def _with_groups(
+        self, user: dict[str, Any], name: str, deadline_s: float
+    ) -> dict[str, Any]:
         # A refusal that is remembered from before would sign the user out again at once.
-        self.standings.forget(credentials.name)
-        groups = await self.unix_groups(credentials.name, deadline_s)
+        self.standings.forget(name)
+        groups = await self.unix_groups(name, deadline_s)
         if self.reader_dn:
-            await self._refuse_closed_account(credentials.name, groups, deadline_s)
+            await self._refuse_closed_account(name, groups, deadline_s)
         return user | {"groups": groups}
 
     def get_connection(self, userdn: str | None, password: str | None) -> ldap3.Connection | None:

@@ -13,6 +13,7 @@ from traitlets import Set, TraitError, Unicode
 from portal.hub.auth.account_status import AccountStatus
 from portal.hub.auth.authenticator_mixin import AuthenticatorMixin
 from portal.hub.auth.credentials import NoFormError, read_credentials
+from portal.hub.hubs.transfer import Vouched
 from portal.hub.settings.login import LoginSettings
 from spawner.errors import SettingsError
 from spawner.settings.schema import closest
@@ -24,6 +25,7 @@ REFUSED = {"dummy": "lets everybody in with any password", "null": "lets nobody 
 OWN_OPTIONS = {
     "admin_users": "full_admin_users in [hub]",
     "full_admin_users": "full_admin_users in [hub]",
+    "hubs": "paths in [hubs]",
     "allow_all": "allow_all in [login]",
     "allow_existing_users": "allowed_users in [login]",
     "allowed_groups": "allowed_groups in [login]",
@@ -68,6 +70,9 @@ class OtherAuthenticatorMixin(AuthenticatorMixin):
         Returns:
             JupyterHub's user model, or None if the authenticator refuses.
         """
+        if isinstance(data, Vouched):
+            self.standings.forget(data["name"])
+            return await self._with_account(data)
         if not isinstance(data, Mapping) or "password" not in data:
             user = await self._ask_without_password(handler, data, **kwargs)
             return await self._with_account(user) if user else None

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 
 from portal.hub.settings.assistant import AssistantSettings
 from portal.hub.settings.hub import HubSettings
+from portal.hub.settings.hubs import HubsSettings
 from portal.hub.settings.limits import GroupSettings, LimitSettings
 from portal.hub.settings.login import LoginSettings
 from portal.hub.settings.mail import MailSettings
@@ -49,6 +50,7 @@ class HubTables:
     """The tables that only the hub and `dsportal` read, by their names in portal.toml."""
 
     hub: HubSettings
+    hubs: HubsSettings
     login: LoginSettings
     choices: ChoiceSettings
     forecast: ForecastSettings
@@ -184,6 +186,11 @@ def parse_settings(tables: dict[str, Any], path: Path) -> Settings:
     )
     _refuse_partitions(settings, path)
     _refuse_pages(settings, path)
+    if settings.hubs.paths and settings.hub.base_url not in settings.hubs.paths:
+        raise SettingsError(
+            f"base_url in [hub] of {path} is {settings.hub.base_url!r}, which paths in [hubs] does"
+            f" not name: {', '.join(settings.hubs.paths)}."
+        )
     return settings
 
 

@@ -1,4 +1,4 @@
-"""The commands about the portal's users: users list, users remove."""
+"""The commands about the portal's users: users list, users remove, users move."""
 
 import argparse
 import json
@@ -7,8 +7,11 @@ from urllib.parse import quote
 
 from dsportal.amounts import count
 from portal.confirmation import may_change
+from portal.hub.hubs.placement import Hubs
 from portal.hub.settings.loader import load_settings
+from portal.site.account import become_hub_account
 from portal.site.commands.running_hub import STOP_TIMEOUT_S, ask_hub
+from spawner.account_names import objection
 from spawner.errors import SiteError
 
 # The hub first checks every account, perhaps in LDAP.
@@ -48,6 +51,29 @@ def remove_user(arguments: argparse.Namespace) -> int:
         f" {count(done['tokens'], 'token')} revoked, signed out everywhere."
         " The GPUs of kernels end with their sessions. Files and other jobs are left as they were."
     )
+    return 0
+
+
+def move_user(arguments: argparse.Namespace) -> int:
+    """Give a user to another hub; no hub has to run."""
+    settings = load_settings(arguments.settings)
+    hubs = Hubs.of(settings)
+    if hubs is None or arguments.hub not in hubs.paths:
+        known = ", ".join(hubs.paths) if hubs else "none"
+        raise SiteError(f"There is no hub {arguments.hub} in [hubs]. There: {known}.")
+    if why := objection(arguments.user):
+        raise SiteError(f"{arguments.user!r} is no user: it {why}.")
+    become_hub_account(settings.hub.state_dir)
+    if not may_change(arguments, f"Move {arguments.user} to {arguments.hub}"):
+        return 0
+    place = hubs.move(arguments.user, arguments.hub, at_once=arguments.now)
+    if place.then:
+        print(
+            f"{arguments.user} moves from {place.hub} to {place.then} when no session runs at"
+            f" {place.hub}: with the end of the last one there, or at the next login or start."
+        )
+    else:
+        print(f"{arguments.user} is at {place.hub}.")
     return 0
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import requests
 
+from deploy.one_machine.hubs import ONLY
 from deploy.one_machine.layout import HUB_STATE_DIR
-from deploy.one_machine.portal import PROXY_API_PORT
 from tests.lab.faults.fault import Fault
 from tests.lab.faults.member import Answer, Member
 from tests.lab.faults.results import Record
@@ -96,7 +96,7 @@ def _agreement(stage: Stage) -> Iterator[str]:
 def _routes() -> set[str]:
     token = (HUB_STATE_DIR / "proxy-token").read_text().strip()
     answer = requests.get(
-        f"http://127.0.0.1:{PROXY_API_PORT}/api/routes",
+        f"http://127.0.0.1:{ONLY.proxy_api_port}/api/routes",
         headers={"Authorization": f"token {token}"},
         timeout=10,
     )

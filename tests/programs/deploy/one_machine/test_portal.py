@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.one_machine import portal
+from deploy.one_machine import hubs, portal
 from tests.unit.deploy.one_machine.clusters import REAL, SIMULATED
 
 
@@ -12,9 +12,9 @@ from tests.unit.deploy.one_machine.clusters import REAL, SIMULATED
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The file, once deploy/up has written it."""
     path = tmp_path / "portal.toml"
-    monkeypatch.setattr(portal, "PORTAL_TOML", path)
-    monkeypatch.setattr(portal, "WRITTEN_SETTINGS", tmp_path / "state" / "portal.toml")
-    monkeypatch.setattr(portal, "HUB_STATE_DIR", tmp_path / "hub")
+    monkeypatch.setattr(hubs, "PORTAL_TOML", path)
+    monkeypatch.setattr(hubs, "HUB_STATE_DIR", tmp_path / "hub")
+    monkeypatch.setattr(portal, "STATE_DIR", tmp_path / "state")
     monkeypatch.setattr(portal, "ACCOUNT", "root")
     portal.ensure_settings(SIMULATED)
     return path

@@ -12,6 +12,7 @@ from deploy.one_machine.accounting import parse_members
 from deploy.one_machine.accounts import SLURM_USER
 from deploy.one_machine.cluster import Cluster
 from deploy.one_machine.directory import render_slapd_conf
+from deploy.one_machine.hubs import MOST_HUBS, PUBLIC_PORT, hubs_of
 from deploy.one_machine.layout import MARK
 from deploy.one_machine.name_service import render_nslcd_conf, with_ldap, without_ldap
 from deploy.one_machine.network import Host, render_hosts
@@ -89,6 +90,32 @@ def test_the_settings_are_toml_that_the_hub_accepts(tmp_path: Path, cluster: Clu
     assert settings.hub.address == "10.77.0.1"
     assert settings.hub.public_address == PUBLIC_ADDRESS
     assert list(settings.partitions) == ["jupyter"]
+
+
+@pytest.mark.parametrize("number", range(MOST_HUBS))
+def test_the_settings_of_each_of_several_hubs_name_all(tmp_path: Path, number: int) -> None:
+    hubs = hubs_of(MOST_HUBS)
+    path = tmp_path / "portal.toml"
+    path.write_text(render_settings(SIMULATED, hubs[number], hubs))
+
+    settings = load_settings(path)
+    assert settings.hubs.paths == tuple(hub.base_url for hub in hubs)
+    assert settings.hub.base_url == hubs[number].base_url
+    # nginx is what users reach, and says where a login comes from.
+    assert settings.hub.public_address == "127.0.0.1"
+    assert settings.hub.trusted_proxies == ("127.0.0.1",)
+
+
+def test_hubs_of_one_machine_share_no_port_file_and_name() -> None:
+    hubs = hubs_of(MOST_HUBS)
+    ports = [PUBLIC_PORT]
+    for hub in hubs:
+        ports += [hub.api_port, hub.public_port, hub.proxy_api_port]
+
+    assert len(set(ports)) == len(ports)
+    assert len({hub.settings for hub in hubs}) == MOST_HUBS
+    assert len({hub.state_dir for hub in hubs}) == MOST_HUBS
+    assert len({hub.daemon("hub") for hub in hubs}) == MOST_HUBS
 
 
 def test_settings_hold_no_secret() -> None:

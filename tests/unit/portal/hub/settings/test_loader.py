@@ -88,6 +88,10 @@ def test_half_an_hour_and_half_a_gib_are_whole_seconds_and_mib(
         pytest.param(
             "hub", "public_url = 'https://x.org/jupyter/'", ["public_url", "base_url"], id="path"
         ),
+        *(
+            pytest.param("hubs", f"paths = {paths}", ["paths", "[hubs]"], id=f"hubs {paths}")
+            for paths in ("['/a/']", "['/a/', '/a/']", "['/a/', '/']", "['/a/', '/b/']", "['a']")
+        ),
         pytest.param("hub", "public_port = 8000.5", ["whole number"], id="fraction"),
         pytest.param("hub", "public_port = 0", ["public_port", "smallest value is 1"], id="port 0"),
         pytest.param("hub", "public_port = 70000", ["largest value is 65535"], id="high port"),
