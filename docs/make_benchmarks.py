@@ -43,7 +43,7 @@ _PAGES = {
     ),
     "benchmarks-training": (
         f"# Benchmarks of training\n\n{_BACK}",
-        ("training", "speedup", "templates", "storage", "inference"),
+        ("training", "speedup", "templates", "storage", "inference", "gpu"),
     ),
     "benchmarks-faults": (f"# Faults and mutation\n\n{_BACK}", ("faults", "mutation")),
 }

@@ -1,18 +1,41 @@
-"""What a part of the suite works with: the device, a folder, and where it says what it finds."""
+"""What a part of the suite works with: the device, sizes and time."""
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
+from tests.lab.gpu.findings import FindingsFile
+
 MIB = 1 << 20
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizes:
+    """How large everything is.
+
+    Attributes:
+        width: Of the network's layers.
+        load_s: How long the GPU is kept busy while it is read.
+    """
+
+    width: float
+    matrix: int
+    load_s: float
+
+
+# Matrices whose products keep every multiprocessor busy.
+FULL = Sizes(width=1.0, matrix=4096, load_s=6.0)
+# Long enough to run every line on two busy cores, and nothing to learn from.
+TINY = Sizes(width=1 / 16, matrix=64, load_s=0.2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Bench:
-    """What a part is given; each finding is printed at once, so that it stays whatever follows.
+    """What a part is given.
 
     Attributes:
         device: "cuda", or "cpu" to try the suite itself.
@@ -20,26 +43,18 @@ class Bench:
     """
 
     device: str
+    sizes: Sizes
     folder: Path
-    n_checks: int = 0
-    n_failed: int = 0
-    n_untried: int = 0
+    found: FindingsFile
+    ends_s: float
 
     @property
     def is_gpu(self) -> bool:
         return self.device == "cuda"
 
-    def fact(self, name: str, value: object) -> None:
-        print(f"{name}: {value}", flush=True)
-
-    def check(self, sentence: str, passed: bool, detail: object = "") -> None:
-        self.n_checks += 1
-        self.n_failed += not passed
-        print(f"yes  {sentence}" if passed else f"NO   {sentence}: {detail}", flush=True)
-
-    def untried(self, what: str, why: object) -> None:
-        self.n_untried += 1
-        print(f"not tried: {what}: {why}", flush=True)
+    @property
+    def left_s(self) -> float:
+        return self.ends_s - time.monotonic()
 
     def wait(self) -> None:
         """Return when the GPU has done all that it was given."""

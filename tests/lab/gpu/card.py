@@ -20,7 +20,7 @@ from tests.lab.gpu.bench import MIB, Bench
 
 def describe_card(bench: Bench) -> None:
     """Write down what figures depend on."""
-    tell = bench.fact
+    tell = bench.found.fact
     tell("torch", torch.__version__)
     tell("numpy", numpy.__version__)
     tell("python", platform.python_version())
@@ -60,13 +60,13 @@ def _of_driver() -> dict[str, Any]:
 
 def _check_tensorflow(bench: Bench) -> None:
     if find_spec("tensorflow") is None:
-        bench.untried("TensorFlow on the GPU", "it is not installed for this Python")
+        bench.found.untried("TensorFlow on the GPU", "it is not installed for this Python")
         return
     code = "import tensorflow; print(len(tensorflow.config.list_physical_devices('GPU')))"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
     )
     n_seen, n_gpus = done.stdout.strip(), torch.cuda.device_count()
-    bench.check(
+    bench.found.check(
         "TensorFlow sees as many GPUs as PyTorch", n_seen == str(n_gpus), n_seen or done.stderr
     )

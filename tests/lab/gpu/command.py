@@ -28,6 +28,7 @@ def run_gpu(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="tests/run gpu", add_help=False, allow_abbrev=False)
     parser.add_argument("--python")
     parser.add_argument("--cpu", action="store_true")
+    parser.add_argument("--out", type=Path)
     options, rest = parser.parse_known_args(argv)
     candidates = [options.python] if options.python else default_pythons()
     python = next((each for each in candidates if has_torch(each)), None)
@@ -58,7 +59,9 @@ def run_gpu(argv: Sequence[str]) -> int:
             "PYTHONDONTWRITEBYTECODE": "1",
         }
         cpu = ["--cpu"] if options.cpu else []
-        command = [python, "-m", "tests.lab.gpu", *cpu, *rest]
+        # The suite runs in another folder.
+        out = [f"--out={options.out.resolve()}"] if options.out else []
+        command = [python, "-m", "tests.lab.gpu", *cpu, *out, *rest]
         return subprocess.run(command, cwd=folder, env=environ, check=False).returncode
 
 

@@ -1,7 +1,7 @@
 """The notebook's side of the ranks: `python -m tests.lab.gpu.rank_driver PLAN` inside a session.
 
-PLAN is JSON, {"device", "n_gpus", "worlds"}. Each outcome is a line that starts with OUTCOME and
-holds JSON, as those of tests/support/launch_cases.py.
+PLAN is JSON, {"device", "n_gpus", "worlds", "batch", "side", "width", "seconds"}. Each outcome is
+a line that starts with OUTCOME and holds JSON, as those of tests/support/launch_cases.py.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from tests.lab.gpu import rank_functions
 
 def main(plan: dict[str, Any]) -> None:
     _tell("ranks", run(rank_functions.describe_rank, gpus=plan["n_gpus"], results="all"))
+    sizes = {name: plan[name] for name in ("device", "batch", "side", "width", "seconds")}
     for world in plan["worlds"]:
-        ranks = run(rank_functions.train, plan["device"], gpus=world, results="all")
+        ranks = run(rank_functions.train, **sizes, gpus=world, results="all")
         _tell("train", {"world": world, "ranks": ranks})
     if plan["device"] == "cpu":
         ends = run(measure_links, "cpu", 1 << 16, gpus=2, results="all")

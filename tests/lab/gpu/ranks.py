@@ -23,28 +23,37 @@ from tests.support.checkout import PYTHONPATH
 CHECKOUT = Path(__file__).resolve().parents[3]
 STAND_INS = CHECKOUT / "tests" / "programs" / "dsportal"
 QUEUE_COMMANDS = ("sbatch", "squeue", "scancel", "sacct", "scontrol")
+BATCH, SIDE = 256, 224
+TINY_BATCH, TINY_SIDE = 2, 32
+TRAIN_S = 4.5
 N_TINY_RANKS = 2
-TIMEOUT_S = 120
 
 
 def check_ranks(bench: Bench) -> None:
     """Start ranks as a notebook does, and judge what they say."""
     n_gpus = torch.cuda.device_count() if bench.is_gpu else N_TINY_RANKS
-    worlds = _worlds(n_gpus) if bench.is_gpu else [N_TINY_RANKS]
-    plan = {"device": bench.device, "n_gpus": n_gpus, "worlds": worlds}
+    plan = {
+        "device": bench.device,
+        "n_gpus": n_gpus,
+        "worlds": _worlds(n_gpus) if bench.is_gpu else [N_TINY_RANKS],
+        "batch": BATCH if bench.is_gpu else TINY_BATCH,
+        "side": SIDE if bench.is_gpu else TINY_SIDE,
+        "width": bench.sizes.width,
+        "seconds": TRAIN_S if bench.is_gpu else 0.0,
+    }
     outcomes = _run_driver(bench, plan)
     for case, value in outcomes:
         if case == "ranks":
             _judge_places(bench, value)
         elif case == "train":
-            _judge_training(bench, value["world"], value["ranks"])
+            _judge_training(bench, plan, value["world"], value["ranks"])
         elif case == "links":
             _judge_links(bench, value)
         else:
-            bench.check("p2p() on one GPU says to ask for two", "p2p(gpus=2)" in value, value)
+            bench.found.check("p2p() on one GPU says to ask for two", "p2p(gpus=2)" in value, value)
     if n_gpus == 1:
-        bench.untried("links between GPUs, and NCCL between two ranks", "there is one GPU")
-    bench.untried("ranks on several nodes", "this suite runs on one node without Slurm")
+        bench.found.untried("links between GPUs, and NCCL between two ranks", "there is one GPU")
+    bench.found.untried("ranks on several nodes", "this suite runs on one node without Slurm")
 
 
 def _worlds(n_gpus: int) -> list[int]:
@@ -98,10 +107,10 @@ def _run_driver(bench: Bench, plan: dict[str, Any]) -> list[tuple[str, Any]]:
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=TIMEOUT_S,
+        timeout=max(1.0, bench.left_s),
         check=False,
     )
-    bench.check(
+    bench.found.check(
         "A cell that starts ranks through dsportal runs to its end",
         done.returncode == 0,
         (done.stdout + done.stderr)[-2000:] if done.returncode else "",
@@ -114,7 +123,7 @@ def _run_driver(bench: Bench, plan: dict[str, Any]) -> list[tuple[str, Any]]:
 
 def _judge_places(bench: Bench, ranks: list[dict[str, Any]]) -> None:
     n = len(ranks)
-    check = bench.check
+    check = bench.found.check
     places = [(r["RANK"], r["LOCAL_RANK"], r["WORLD_SIZE"], r["LOCAL_WORLD_SIZE"]) for r in ranks]
     expected = [(str(rank), str(rank), str(n), str(n)) for rank in range(n)]
     check("Ranks know their places as torchrun tells them", places == expected, places)
@@ -126,8 +135,10 @@ def _judge_places(bench: Bench, ranks: list[dict[str, Any]]) -> None:
         check("Each rank sees the session's GPUs and no others", set(seen) == {n}, seen)
 
 
-def _judge_training(bench: Bench, world: int, ranks: list[dict[str, Any]]) -> None:
-    check, backend = bench.check, "nccl" if bench.is_gpu else "gloo"
+def _judge_training(
+    bench: Bench, plan: dict[str, Any], world: int, ranks: list[dict[str, Any]]
+) -> None:
+    check, backend = bench.found.check, "nccl" if bench.is_gpu else "gloo"
     check(
         f"DistributedDataParallel on {world} ranks runs over {backend}",
         {rank["backend"] for rank in ranks} == {backend},
@@ -137,14 +148,37 @@ def _judge_training(bench: Bench, world: int, ranks: list[dict[str, Any]]) -> No
         f"{world} ranks have the same weights after training",
         all(rank["are_weights_equal"] for rank in ranks),
     )
+    slowest = [max(seconds) for seconds in zip(*(rank["seconds"] for rank in ranks), strict=True)]
+    bench.found.figure(
+        f"ddp_{world}_ranks_resnet50_bf16_images_per_s",
+        f"ResNet50 through dsportal: one step of a training with DistributedDataParallel over "
+        f"{backend} on {world} ranks, each with {plan['batch']} images of {plan['side']} x "
+        f"{plan['side']}, made up; BF16 by autocast, channels last; all ranks together",
+        [world * plan["batch"] / step_s for step_s in slowest],
+    )
+    buses = [rank["bus_gb_per_s"] for rank in ranks if rank["bus_gb_per_s"] is not None]
+    if buses:
+        bench.found.figure(
+            f"all_reduce_{world}_ranks_bus_gb_per_s",
+            f"all-reduce over {backend} on {world} ranks: bytes x 2 (n - 1) / n, one value for "
+            "each rank; 10^9 bytes/s",
+            buses,
+        )
 
 
 def _judge_links(bench: Bench, ends: list[dict[str, Any]]) -> None:
     links = [link for end in ends for link in end["links"].values()]
-    bench.check(
+    bench.found.check(
         "p2p() measures the way between each two ranks",
         len(links) == len(ends) * (len(ends) - 1),
         f"{len(links)} ways between {len(ends)} ranks",
     )
-    bench.fact("10^9 bytes/s of each way", [round(link["gb_per_s"], 2) for link in links])
-    bench.fact("microseconds of each way", [round(link["latency_us"], 1) for link in links])
+    words = "as p2p() measures it, one value for each pair of ranks"
+    bench.found.figure(
+        "p2p_gb_per_s", f"large messages, {words}; 10^9 bytes/s", [x["gb_per_s"] for x in links]
+    )
+    bench.found.figure(
+        "p2p_latency_us",
+        f"messages of 4 bytes, {words}; microseconds",
+        [x["latency_us"] for x in links],
+    )

@@ -21,8 +21,6 @@ from tests.lab.gpu.bench import MIB, Bench
 
 HELD_MIB = 2048
 REST_WITHIN_S = 20.0
-# How long the GPU is kept busy while it is read.
-LOAD_S, TINY_LOAD_S = 6.0, 0.2
 LOOK_EVERY_S = 0.5
 N_SAMPLES = 10
 POLICY = IdlePolicy(after_s=60.0, warning_s=30.0, gpu_percent=5.0, cpu_percent=5.0, save_s=10.0)
@@ -32,9 +30,7 @@ class Load:
     """Products of matrices, one after the other, in a thread, while the block lasts."""
 
     def __init__(self, bench: Bench) -> None:
-        # Products that keep every multiprocessor busy.
-        n = 4096 if bench.is_gpu else 64
-        self._matrix = torch.rand(n, n, device=bench.device)
+        self._matrix = torch.rand(bench.sizes.matrix, bench.sizes.matrix, device=bench.device)
         self._bench = bench
         self._stop = threading.Event()
         self.is_on = False
@@ -71,55 +67,55 @@ def check_readings(bench: Bench) -> None:
     """What is read against what PyTorch says; then use, meter and idle policy."""
     load = Load(bench)
     if not bench.is_gpu:
-        bench.untried("nvidia-smi, NVML and MIG", "there is no GPU")
+        bench.found.untried("nvidia-smi, NVML and MIG", "there is no GPU")
         _check_use(bench, Rehearsal(load), load)
         return
     _check_gres(bench)
     if find_spec("pynvml") is None:
-        bench.untried("NVML, meter and idle policy", "this Python has no pynvml")
+        bench.found.untried("NVML, meter and idle policy", "this Python has no pynvml")
         return
     gpus = Gpus(os.environ)
     readings = gpus.read()
-    bench.fact("readings_at_rest", [reading.as_json() for reading in readings])
+    bench.found.fact("readings_at_rest", [reading.as_json() for reading in readings])
     _check_against_torch(bench, readings)
     _check_memory(bench, gpus)
     if all(reading.use_percent is None for reading in readings):
-        bench.untried("use of the GPU", "NVML does not say it, as for parts of a GPU (MIG)")
+        bench.found.untried("use of the GPU", "NVML does not say it, as for parts of a GPU (MIG)")
         return
     if not any(reading.name and "MIG" in reading.name for reading in readings):
-        bench.untried("parts of a GPU (MIG)", "this card is not divided")
+        bench.found.untried("parts of a GPU (MIG)", "this card is not divided")
     _check_use(bench, gpus, load)
 
 
 def _check_gres(bench: Bench) -> None:
     program = shutil.which("nvidia-smi")
     if program is None:
-        bench.untried("nvidia-smi and the Gres of deploy/up", "there is no nvidia-smi")
+        bench.found.untried("nvidia-smi and the Gres of deploy/up", "there is no nvidia-smi")
         return
     done = subprocess.run([program, "-q", "-x"], capture_output=True, text=True, check=True)
     gpus = parse_nvidia_smi(done.stdout)
     gres = format_gres(gpus)
-    bench.fact("gres", gres)
-    bench.check(
+    bench.found.fact("gres", gres)
+    bench.found.check(
         "What nvidia-smi prints becomes a Gres with a type and a device file for each GPU",
         bool(gpus) and all(gpu.gres_type != "gpu" for gpu in gpus),
         f"Gres={gres}; devices {[gpu.minor for gpu in gpus]}",
     )
-    bench.check(
+    bench.found.check(
         "deploy/up, with the system's own search path, finds the same GPUs",
         find_gpus() == gpus,
         f"nvidia-smi is {program}",
     )
     if "CUDA_VISIBLE_DEVICES" not in os.environ:
         n = torch.cuda.device_count()
-        bench.check(
+        bench.found.check(
             "nvidia-smi lists as many GPUs as PyTorch sees", len(gpus) == n, f"{len(gpus)}, {n}"
         )
 
 
 def _check_against_torch(bench: Bench, readings: Sequence[GpuReading]) -> None:
     cards = [torch.cuda.get_device_properties(n) for n in range(torch.cuda.device_count())]
-    bench.check(
+    bench.found.check(
         "The session's GPUs are those that PyTorch sees",
         sorted(r.name for r in readings) == sorted(card.name for card in cards),
         [r.name for r in readings],
@@ -130,9 +126,11 @@ def _check_against_torch(bench: Bench, readings: Sequence[GpuReading]) -> None:
     fits = len(totals) == len(expected) and all(
         0.9 * total <= seen <= total for total, seen in zip(totals, expected, strict=True)
     )
-    bench.check("Their memory is what PyTorch sees", fits, f"{totals}, {expected} MiB")
+    bench.found.check("Their memory is what PyTorch sees", fits, f"{totals}, {expected} MiB")
     has_temperature = all(0 < (r.temperature_c or 0) < 120 for r in readings)
-    bench.check("Their temperature is read", has_temperature, [r.temperature_c for r in readings])
+    bench.found.check(
+        "Their temperature is read", has_temperature, [r.temperature_c for r in readings]
+    )
 
 
 def _check_memory(bench: Bench, gpus: Gpus) -> None:
@@ -144,7 +142,7 @@ def _check_memory(bench: Bench, gpus: Gpus) -> None:
     grown = [(b.memory_mib or 0) - (a.memory_mib or 0) for a, b in zip(before, after, strict=True)]
     del held
     torch.cuda.empty_cache()
-    bench.check(
+    bench.found.check(
         f"Memory in use grows by the {held_mib} MiB that a program takes, on one GPU",
         sum(0.9 * held_mib <= n <= 1.2 * held_mib + 512 for n in grown) == 1,
         f"grown by {grown} MiB",
@@ -152,16 +150,22 @@ def _check_memory(bench: Bench, gpus: Gpus) -> None:
 
 
 def _check_use(bench: Bench, gpus: Gpus | Rehearsal, load: Load) -> None:
-    rest = _wait_for_rest(gpus)
+    rest = _wait_for_rest(bench, gpus)
     with load.running():
         busy = _read_for(bench, gpus)
         metered = asyncio.run(_sample(bench, gpus))
-    after = _wait_for_rest(gpus)
+    after = _wait_for_rest(bench, gpus)
     # The first readings are still of the time before.
     settled = busy[len(busy) // 2 :]
+    bench.found.figure(
+        "use_under_load_percent",
+        "use of the GPU while products of matrices follow each other without a pause, as the "
+        "session reads it, percent",
+        [max(percents) for percents in settled],
+    )
     _check_policy(bench, at_rest=[rest, after], under_load=settled)
     if metered is not None:
-        bench.check(
+        bench.found.check(
             "The meter of the session sees the load",
             max(metered, default=0.0) >= POLICY.gpu_percent,
             metered,
@@ -176,9 +180,8 @@ def _read(gpus: Gpus | Rehearsal) -> Percents:
 
 
 def _read_for(bench: Bench, gpus: Gpus | Rehearsal) -> list[Percents]:
-    load_s = LOAD_S if bench.is_gpu else TINY_LOAD_S
-    ends_s = time.monotonic() + load_s
-    every_s = min(LOOK_EVERY_S, load_s / 4)
+    ends_s = time.monotonic() + bench.sizes.load_s
+    every_s = min(LOOK_EVERY_S, bench.sizes.load_s / 4)
     readings = [_read(gpus)]
     while time.monotonic() < ends_s:
         time.sleep(every_s)
@@ -186,9 +189,9 @@ def _read_for(bench: Bench, gpus: Gpus | Rehearsal) -> list[Percents]:
     return readings
 
 
-def _wait_for_rest(gpus: Gpus | Rehearsal) -> Percents:
+def _wait_for_rest(bench: Bench, gpus: Gpus | Rehearsal) -> Percents:
     # NVML tells the use of a time that has passed, up to a second.
-    ends_s = time.monotonic() + REST_WITHIN_S
+    ends_s = time.monotonic() + min(REST_WITHIN_S, bench.left_s)
     while max(percents := _read(gpus)) >= POLICY.gpu_percent and time.monotonic() < ends_s:
         time.sleep(LOOK_EVERY_S)
     return percents
@@ -196,7 +199,7 @@ def _wait_for_rest(gpus: Gpus | Rehearsal) -> Percents:
 
 async def _sample(bench: Bench, gpus: Gpus | Rehearsal) -> Percents | None:
     if find_spec("psutil") is None:
-        bench.untried("the meter of the session", "this Python has no psutil")
+        bench.found.untried("the meter of the session", "this Python has no psutil")
         return None
     from portal.server.base.cgroup import Allotment, Processes
     from portal.server.base.resource_usage import Meter
@@ -214,20 +217,22 @@ def _check_policy(
     bench: Bench, *, at_rest: Sequence[Percents], under_load: Sequence[Percents]
 ) -> None:
     for percents in at_rest:
-        bench.check("A GPU at rest counts as idle", not is_used(POLICY, _seen(percents)), percents)
+        bench.found.check(
+            "A GPU at rest counts as idle", not is_used(POLICY, _seen(percents)), percents
+        )
         state = _state_after(percents, 2 * POLICY.after_s)
-        bench.check(
+        bench.found.check(
             "A session whose GPU rests is warned after the time of the policy",
             state is IdleState.WARNED,
             state.value,
         )
-    bench.check(
+    bench.found.check(
         "A GPU under load counts as in use",
         all(is_used(POLICY, _seen(percents)) for percents in under_load),
         list(under_load),
     )
     state = _state_after(under_load[-1], 100 * POLICY.after_s)
-    bench.check(
+    bench.found.check(
         "A session whose GPU computes is kept, however long", state is IdleState.USED, state.value
     )
 
