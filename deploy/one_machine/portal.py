@@ -140,7 +140,7 @@ def ensure_proxy(hub: Hub = ONLY) -> str:
     # With what says its options.
     read_at_start = (
         hub.settings,
-        package / "hub" / "network" / "proxy.mjs",
+        *sorted((package / "hub" / "network").glob("*.mjs")),
         package / "site" / "commands" / "services.py",
     )
     return ensure_running(

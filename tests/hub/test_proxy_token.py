@@ -1,7 +1,5 @@
 """The portal's own proxy, as its command starts it, and the hub's client of it."""
 
-import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,57 +11,24 @@ import pytest
 import requests
 from jupyterhub.utils import exponential_backoff
 
-from deploy.one_machine.layout import PREFIX_DIR
 from portal.hub.network import proxy as module
 from portal.hub.network.proxy import SessionProxy
-from portal.hub.settings.loader import Settings, load_settings
-from portal.site.commands.services import proxy_argv
-from tests.support.eventually import eventually
-from tests.support.private_hub import free_ports
+from tests.support.site_proxy import SiteProxy
 
-SETTINGS = """
-[hub]
-address = "127.0.0.1"
-api_port = {hub}
-public_port = {public}
-proxy_api_url = "http://127.0.0.1:{api}"
-state_dir = "{folder}"
-internal_tls = false
-
-[login]
-servers = ["ldap://127.0.0.1:389"]
-ca_certificates = "/etc/data-scientist-portal/ldap-ca.pem"
-user_dn_template = ["uid={{username}},ou=people,dc=portal,dc=example"]
-
-[partitions.jupyter]
-"""
 OLD, NEW = "old-token", "new-token"
 
 
-class Proxy:
-    """The proxy's process, and the file of its token."""
+class Proxy(SiteProxy):
+    """It knows a token that may not be the one in the hub's file."""
 
-    def __init__(self, settings: Settings, token_path: Path) -> None:
-        self.url = f"http://127.0.0.1:{settings.hub.public_port}"
-        self.token_path = token_path
-        self._settings = settings
-        self._process: subprocess.Popen[bytes] | None = None
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, n_workers=1)
+        self.token_path = folder / "proxy-token"
 
-    def start(self, token: str) -> None:
-        """Start it, in place of the one that runs, with a token that may not be its file's."""
+    def restart(self, token: str) -> None:
+        """Start it in place of the one that runs."""
         self.stop()
-        self._process = subprocess.Popen(
-            proxy_argv(self._settings, PREFIX_DIR),
-            env={**os.environ, "CONFIGPROXY_AUTH_TOKEN": token},
-        )
-        # No hub is there, so this is the proxy's own answer.
-        eventually(lambda: requests.get(self.url, timeout=5).status_code == 503, timeout_s=60)
-
-    def stop(self) -> None:
-        """End it."""
-        if self._process is not None:
-            self._process.terminate()
-            self._process.wait(30)
+        self.start(token)
 
     def client(self) -> SessionProxy:
         """Return the hub's client, with the token that the file has now."""
@@ -76,17 +41,14 @@ class Proxy:
             app=app,
             hub=app.hub,
             should_start=False,
-            api_url=self._settings.hub.proxy_api_url,
+            api_url=self.api_url,
             token_path=str(self.token_path),
         )
 
 
 @pytest.fixture
 def proxy(tmp_path: Path) -> Iterator[Proxy]:
-    hub, public, api = free_ports(3)
-    path = tmp_path / "portal.toml"
-    path.write_text(SETTINGS.format(hub=hub, public=public, api=api, folder=tmp_path))
-    proxy = Proxy(load_settings(path), tmp_path / "proxy-token")
+    proxy = Proxy(tmp_path)
     proxy.token_path.write_text(OLD)
     proxy.start(OLD)
     yield proxy
@@ -116,7 +78,7 @@ async def test_the_hub_takes_a_new_token_of_the_proxy_from_its_file(proxy: Proxy
     hub = proxy.client()
     await hub.add_route("/old/", "http://127.0.0.1:2", {})
     proxy.token_path.write_text(f"{NEW}\n")
-    proxy.start(NEW)
+    proxy.restart(NEW)
 
     await hub.add_route("/new/", "http://127.0.0.1:2", {})
 
@@ -129,9 +91,9 @@ async def test_a_refusal_is_said_once_until_the_proxy_has_the_token_again(
     monkeypatch.setattr(module, "LOOK_S", 0.01)
     hub = proxy.client()
     await hub.check_routes({}, {})
-    proxy.start(NEW)
+    proxy.restart(NEW)
     await exponential_backoff(lambda: hub.is_refused, "nothing is refused", timeout=20)
-    proxy.start(OLD)
+    proxy.restart(OLD)
     await exponential_backoff(lambda: not hub.is_refused, "all is refused", timeout=20)
     hub._watch.cancel()
 

@@ -20,6 +20,7 @@ from tests.support.portal_client import sessions_of
 from tests.support.private_hub import free_ports
 
 BASE_URL = "/jupyter/"
+N_WORKERS = 2
 STORAGE = "scratch-of-a-test"
 HUB_BIN = PREFIX_DIR / "environments/hub/bin"
 START_TIMEOUT_MS = 90_000
@@ -34,11 +35,12 @@ class PortalBelow:
         api_port, public_port, proxy_port = free_ports(3)
         self.root = f"http://127.0.0.1:{public_port}"
         self.url = f"{self.root}{BASE_URL.rstrip('/')}"
+        self._routes_url = f"http://127.0.0.1:{proxy_port}/api/routes"
         text = PORTAL_TOML.read_text()
         for key, value in (
             ("api_port", str(api_port)),
             ("public_port", f'{public_port}\nbase_url = "{BASE_URL}"'),
-            ("proxy_api_url", f'"http://127.0.0.1:{proxy_port}"'),
+            ("proxy_api_url", f'"http://127.0.0.1:{proxy_port}"\nproxy_workers = {N_WORKERS}'),
             ("state_dir", f'"{self.folder}"'),
         ):
             text, n_set = re.subn(rf"^{key} = .*$", f"{key} = {value}", text, flags=re.M)
@@ -73,6 +75,15 @@ class PortalBelow:
     def kill_proxy(self) -> None:
         """End the proxy as a crash would."""
         self._kill(self.proxy)
+
+    def lose_route(self, user: str) -> None:
+        """Have the proxy forget a session."""
+        token = (self.folder / "proxy-token").read_text().strip()
+        requests.delete(
+            f"{self._routes_url}{BASE_URL}user/{user}",
+            headers={"Authorization": f"token {token}"},
+            timeout=30,
+        ).raise_for_status()
 
     def kill_hub(self) -> None:
         """End the hub as a crash would."""

@@ -1,4 +1,4 @@
-// The proxy that users reach: configurable-http-proxy, and four things that it does not do.
+// The proxy that users reach: configurable-http-proxy, and five things that it does not do.
 //
 // * A hub finds out that this proxy is a new one, without routes: GET /api/start.
 // * A route may carry the certificate of the session that it leads to ("certificate", PEM, another
@@ -6,9 +6,11 @@
 // * An answer whose server is gone before its end, such as a download in a session that ends, is cut
 //   off. http-proxy-3 1.23 leaves the browser waiting for the rest.
 // * While the hub is away, which makes all other pages, there is a sentence for people and programs.
+// * Several processes share the traffic: proxy_workers.mjs.
 //
 // Its options are those of configurable-http-proxy of the same name.
 
+import cluster from "node:cluster";
 import crypto from "node:crypto";
 import fs from "node:fs";
 import http from "node:http";
@@ -17,6 +19,8 @@ import net from "node:net";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { pathToFileURL } from "node:url";
+
+import { Workers, work } from "./proxy_workers.mjs";
 
 const NAMES = [
   "configurable-http-proxy", // folder of that package
@@ -30,6 +34,7 @@ const NAMES = [
   "sessions-port",
   "hub-prefix", // path of the hub below both, with a slash at both ends
   "identity", // file with key and certificate, shown to sessions in both directions
+  "workers", // processes for the traffic
 ];
 const FIRST_BYTE_TIMEOUT_MS = 30_000;
 const MOST_OF_SESSIONS = 8192;
@@ -57,6 +62,8 @@ const { defaultLogger } = await library("log.js");
 class SessionProxy extends ConfigurableProxy {
   start = crypto.randomUUID();
   agents = new Map();
+  workers = undefined; // of the first of several processes
+  used = undefined; // of a worker: routes since its last report
 
   constructor(options, tls) {
     super(options);
@@ -86,7 +93,8 @@ class SessionProxy extends ConfigurableProxy {
     }
     const isHub = req.headers.authorization === `token ${this.authToken}`;
     res.writeHead(isHub ? 200 : 403, { "Content-Type": "application/json" });
-    res.end(isHub ? JSON.stringify({ start: this.start }) : "");
+    const workers = this.workers?.serving.size ?? 1;
+    res.end(isHub ? JSON.stringify({ start: this.start, workers }) : "");
   }
 
   postRoutes(req, res, path, data) {
@@ -105,12 +113,18 @@ class SessionProxy extends ConfigurableProxy {
     const before = await this._routes.get(this._routes.cleanPath(path));
     await super.addRoute(path, data);
     this.forget(before, data);
+    await this.workers?.tell([[path, data]]);
   }
 
   async removeRoute(path) {
     const before = await this._routes.get(path);
     await super.removeRoute(path);
     this.forget(before);
+    await this.workers?.tell([[path, null]]);
+  }
+
+  updateLastActivity(path) {
+    return this.used ? this.used.add(path) : super.updateLastActivity(path);
   }
 
   forget(before, after) {
@@ -210,7 +224,8 @@ function listenForSessions(proxy, target, tls) {
     });
   });
   // What nodes open here must not use up what users' browsers need.
-  server.maxConnections = MOST_OF_SESSIONS;
+  server.maxConnections = Math.ceil(MOST_OF_SESSIONS / nWorkers);
+  server.dropMaxConnection = true;
   const listen = () => server.listen(Number(options["sessions-port"]), options["sessions-ip"]);
   // A hub without internal TLS listens there itself until it is started again.
   server.on("error", (error) => {
@@ -220,7 +235,9 @@ function listenForSessions(proxy, target, tls) {
   listen();
 }
 
-const log = defaultLogger({ level: "info" });
+const nWorkers = Number(options.workers ?? 1);
+// The first process has already told of each route.
+const log = defaultLogger({ level: cluster.isWorker ? "warn" : "info" });
 const identity = options.identity && fs.readFileSync(options.identity);
 const tls = identity && { key: identity, cert: identity };
 const authToken = process.env.CONFIGPROXY_AUTH_TOKEN;
@@ -241,14 +258,24 @@ const proxy = new SessionProxy(
   },
   tls,
 );
-proxy.proxyServer.listen(Number(options.port), options.ip);
-proxy.apiServer.listen(Number(options["api-port"]), options["api-ip"]);
-if (options["sessions-port"]) listenForSessions(proxy, defaultTarget, tls);
-log.info("Proxying http://%s:%s to %s", options.ip, options.port, defaultTarget);
+const listen = () => {
+  proxy.proxyServer.listen(Number(options.port), options.ip);
+  if (options["sessions-port"]) listenForSessions(proxy, defaultTarget, tls);
+};
+if (cluster.isWorker) {
+  work(proxy, listen);
+} else {
+  proxy.apiServer.listen(Number(options["api-port"]), options["api-ip"]);
+  if (nWorkers > 1) proxy.workers = new Workers(nWorkers, proxy);
+  else listen();
+  log.info("Proxying http://%s:%s to %s", options.ip, options.port, defaultTarget);
+}
 
-for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(2));
+// Workers end with the first process.
+const end = () => cluster.isPrimary && process.exit(2);
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, end);
 // One request that goes wrong must not end everybody's connections; a port that is taken must.
 process.on("uncaughtException", (error) => {
   log.error("Uncaught exception: %s", error.stack ?? error.message);
-  if (error.syscall === "listen") process.exit(1);
+  if (["listen", "bind"].includes(error.syscall)) process.exit(1);
 });

@@ -95,6 +95,13 @@ class HubSettings:
             may_have_path=True,
         ),
     )
+    proxy_workers: int = setting(
+        "Processes among which the proxy divides users' connections, so that it uses as many cores."
+        " With more than 1, one more process hands the connections out.",
+        default=1,
+        lowest=1,
+        highest=64,
+    )
     state_dir: Path = setting(
         "Folder of the hub's database and cookie secret, owned by the hub's account, mode 0700.",
         default=Path("/var/lib/data-scientist-portal/hub"),

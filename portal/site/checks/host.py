@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dsportal.amounts import count
-from portal.hub.admin.tokens import OPERATOR, read_token
+from portal.hub.admin.tokens import OPERATOR, PROXY, read_token
 from portal.hub.settings.hub import HubSettings
 from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Finding, ok, problem, skipped, warning
@@ -112,7 +112,24 @@ async def check_proxy(settings: Settings) -> list[Finding]:
         ]
     return [
         ok(f"the hub answers through it on port {hub.public_port}."),
+        *await _missing_workers(hub),
         *await _unreachable(settings),
+    ]
+
+
+async def _missing_workers(hub: HubSettings) -> list[Finding]:
+    token = read_token(hub.state_dir, PROXY)
+    start = await in_thread(lambda: _read_json(f"{hub.proxy_api_url}/api/start", token))
+    n_workers = start.get("workers", 0)
+    if n_workers == hub.proxy_workers:
+        return []
+    return [
+        warning(
+            f"{count(n_workers, 'worker')} of the proxy can be seen to take connections;"
+            f" proxy_workers is {hub.proxy_workers}.",
+            "If proxy_workers was changed, restart the proxy: systemctl restart dsportal-proxy."
+            " Otherwise proxy.log says why a worker ended.",
+        )
     ]
 
 

@@ -87,6 +87,7 @@ def proxy_argv(settings: Settings, prefix: Path) -> list[str]:
         f"--api-port={api_port}",
         f"--default-target={hub.url}",
         f"--error-target={hub.url}{hub.hub_prefix}error",
+        f"--workers={hub.proxy_workers}",
         *(tls if hub.internal_tls else ()),
         *(["--host-routing"] if hub.subdomain_host else []),
     ]

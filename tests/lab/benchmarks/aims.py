@@ -71,6 +71,7 @@ _AIMS: Mapping[str, Mapping[str, Aim]] = {
         "form_p95_ms_10000": _at_most(100),
         "take_up_s_10000": _at_most(20),
         "failover_s": _at_most(30),
+        "proxy_requests_2_vs_1": _at_least(1.5),
     },
     "session": {"start_all_vs_none": _at_most(1.1)},
     "spawner": {

@@ -1,6 +1,7 @@
 """A large site on one hub, and a hub that takes over from one that was killed."""
 
 from tests.lab.benchmarks.report import LEAST_ROUNDS, Table, missed_of, write_report
+from tests.lab.benchmarks.rounds import Rounds
 from tests.lab.benchmarks.scale.load import Rates
 from tests.lab.benchmarks.scale.measure import (
     WINDOW_S,
@@ -9,6 +10,7 @@ from tests.lab.benchmarks.scale.measure import (
     measure,
     measure_failover,
 )
+from tests.lab.benchmarks.scale.proxy import N_CONNECTIONS, measure_proxy, table_of
 from tests.lab.benchmarks.scale.sessions import ACTIVITY_INTERVAL_S
 
 SIZES = tuple(
@@ -31,6 +33,9 @@ WORDS = {
     "hub_rss_mib_10000": "memory of the hub, MiB",
     "failover_s": f"from kill -9 of a hub until another one that waited has its {N_FAILOVER:,}"
     " sessions, with PostgreSQL, seconds",
+    "proxy_requests_per_s_2_cores": "small requests to sessions through a proxy with two workers,"
+    " on two cores that also make and answer the requests, requests/s",
+    "proxy_requests_2_vs_1": "the same, in times of a proxy of one process",
 }
 NOTES = (
     f"Each size for {WINDOW_S:g} s. Of 10,000 sessions: 50 pages a second, half of them forms, and"
@@ -43,12 +48,17 @@ NOTES = (
     " minutes.",
     "Stand-ins: Slurm's commands, which print lists of this size, and one server for all sessions."
     " Passwords are not checked, and internal TLS is off.",
+    f"The proxy has internal TLS: {N_CONNECTIONS} connections ask one server, which shows the"
+    " certificate of the route. That server and those who ask use the same two cores, so two"
+    " workers never have both to themselves.",
 )
 
 
 def test_one_hub_carries_a_large_site(rounds: int) -> None:
     carried = {size.n_sessions: measure(size) for size in SIZES}
     failover_s = measure_failover(N_FAILOVER)
+    proxies = measure_proxy(rounds)
+    one, two = (Rounds([load.requests_per_s for load in proxies[n]], 0) for n in (1, 2))
 
     large = carried[10_000]
     write_report(
@@ -65,9 +75,15 @@ def test_one_hub_carries_a_large_site(rounds: int) -> None:
             "hub_cpu_cores_10000": large.cpu_cores,
             "hub_rss_mib_10000": large.rss_mib,
             "failover_s": failover_s,
+            "proxy_requests_per_s_2_cores": two.median,
+            "proxy_requests_2_vs_1": two.over(one).median,
+        },
+        spread={
+            "proxy_requests_per_s_2_cores": two.spread,
+            "proxy_requests_2_vs_1": two.over(one).spread,
         },
         words=WORDS,
-        tables=(_table(carried),),
+        tables=(_table(carried), table_of(proxies)),
         notes=NOTES,
     )
     if rounds >= LEAST_ROUNDS:

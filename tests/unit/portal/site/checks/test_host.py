@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from portal.hub.admin.tokens import OPERATOR, ensure_token
+from portal.hub.admin.tokens import OPERATOR, PROXY, ensure_token
 from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Grade
 from portal.site.checks.host import check_proxy
@@ -18,7 +18,9 @@ Load = Callable[[str], Settings]
 
 
 @contextmanager
-def answering(status: int, body: str, sessions: Sequence[object] = ()) -> Iterator[int]:
+def answering(
+    status: int, body: str, sessions: Sequence[object] = (), n_workers: int = 1
+) -> Iterator[int]:
     """Stand for the proxy, its API and the hub behind it; yield the port."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -26,6 +28,7 @@ def answering(status: int, body: str, sessions: Sequence[object] = ()) -> Iterat
             answers = {
                 "/hub/api/dsportal/health": (status, body),
                 "/hub/api/dsportal/status": (200, json.dumps({"sessions": sessions})),
+                "/api/start": (200, json.dumps({"start": "of this test", "workers": n_workers})),
             }
             code, content = answers.get(self.path, (403, ""))
             self.send_response(code)
@@ -75,6 +78,18 @@ async def test_sessions_of_another_authority_are_counted(load: Load, minimal_tom
     assert str(settings.hub.certificates_dir) in warned.cure
 
 
+async def test_workers_of_the_proxy_that_are_missing_are_counted(
+    load: Load, minimal_toml: str
+) -> None:
+    well = json.dumps(WELL)
+    toml = minimal_toml.replace("[hub]", "[hub]\nproxy_workers = 3")
+    with answering(200, well, n_workers=2) as public, answering(200, well) as api:
+        _, warned = await check_proxy(site(load, toml, public, api))
+
+    assert warned.grade is Grade.WARNING
+    assert warned.sentence.startswith("2 workers of the proxy")
+
+
 def site(load: Load, toml: str, public_port: int, api_port: int) -> Settings:
     """Return the settings of a site whose proxy and hub answer at these ports."""
     lines = (
@@ -85,5 +100,6 @@ def site(load: Load, toml: str, public_port: int, api_port: int) -> Settings:
     )
     settings = load(toml.replace("[hub]", "\n".join(lines)))
     settings.hub.state_dir.mkdir()
-    ensure_token(settings.hub.state_dir, OPERATOR)
+    for name in (OPERATOR, PROXY):
+        ensure_token(settings.hub.state_dir, name)
     return settings
