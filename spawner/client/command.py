@@ -29,6 +29,20 @@ def keep_time_zone() -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterAddress:
+    """Which cluster Slurm's commands ask.
+
+    Attributes:
+        name: For the programs of sudo, which find its slurm.conf themselves; empty for the first
+            cluster, the one that Slurm's commands ask by themselves.
+        slurm_conf: Its slurm.conf on this host; empty for the first cluster.
+    """
+
+    name: str = ""
+    slurm_conf: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Completed:
     """Exit status and output of a command that ended."""
 
@@ -38,10 +52,16 @@ class Completed:
 
 
 async def run_command(
-    argv: Sequence[str], *, timeout_s: float, path: str = PATH, stdin: str = ""
+    argv: Sequence[str],
+    *,
+    timeout_s: float,
+    path: str = PATH,
+    stdin: str = "",
+    slurm_conf: str = "",
 ) -> Completed:
     """Run a command to its end, without a shell; it is killed after `timeout_s`."""
     environment = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+    environment |= {"SLURM_CONF": slurm_conf} if slurm_conf else {}
     # The C library translates error texts, and `is_no_answer` knows the English ones.
     environment |= {"PATH": path, "LC_ALL": "C"}
     try:
@@ -72,14 +92,16 @@ async def run_command(
     )
 
 
-async def query(argv: Sequence[str], *, timeout_s: float, path: str = PATH) -> Completed:
-    """Run a Slurm command that changes nothing.
+async def query(
+    argv: Sequence[str], *, timeout_s: float, path: str = PATH, slurm_conf: str = ""
+) -> Completed:
+    """Run a Slurm command that changes nothing; without a `slurm_conf` Slurm finds its own.
 
     Raises:
         SlurmUnavailableError: If Slurm did not answer.
         SlurmError: If the command failed.
     """
-    done = await run_command(argv, timeout_s=timeout_s, path=path)
+    done = await run_command(argv, timeout_s=timeout_s, path=path, slurm_conf=slurm_conf)
     # An exit status of 0 does not prove that slurmctld answered; stderr tells.
     if done.exit_code != 0 or is_no_answer(done.stderr):
         error = make_error(argv, done.exit_code, done.stderr)

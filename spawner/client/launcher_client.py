@@ -23,11 +23,18 @@ class LauncherClient:
     Args:
         launcher_argv: The launcher as the sudoers file names it.
         sudo_argv: sudo and its options, up to the user's name.
+        cluster: Name of the cluster that requests are for; empty for the first one.
     """
 
     def __init__(
-        self, *, launcher_argv: Sequence[str], sudo_argv: Sequence[str], path: str
+        self,
+        *,
+        launcher_argv: Sequence[str],
+        sudo_argv: Sequence[str],
+        path: str,
+        cluster: str = "",
     ) -> None:
+        self._cluster: dict[str, str] = {"cluster": cluster} if cluster else {}
         self._launcher_argv = tuple(launcher_argv)
         self._sudo_argv = tuple(sudo_argv)
         self._path = path
@@ -76,7 +83,10 @@ class LauncherClient:
     async def _ask(self, user: str, request: Mapping[str, Any]) -> dict[str, Any]:
         argv = (*self._sudo_argv, user, *self._launcher_argv)
         done = await run_command(
-            argv, timeout_s=TIMEOUT_S, path=self._path, stdin=json.dumps(request)
+            argv,
+            timeout_s=TIMEOUT_S,
+            path=self._path,
+            stdin=json.dumps({**request, **self._cluster}),
         )
         try:
             answer = json.loads(done.stdout)

@@ -15,7 +15,7 @@ from dsportal.slurm.listing import NO_SUCH_JOB, job_options, new_nonce
 from dsportal.slurm.states import JobState, Phase
 from spawner.client import visibility
 from spawner.client.accounting import Accounting
-from spawner.client.command import PATH, Completed, query
+from spawner.client.command import PATH, ClusterAddress, Completed, query
 from spawner.client.launcher_client import LauncherClient
 from spawner.client.preflight import OnFailure, Preflight
 from spawner.client.shared_answers import SharedAnswers
@@ -47,6 +47,7 @@ from spawner.slurm.squeue import (
 T = TypeVar("T")
 
 _TIMEOUT_S = SlurmSettings().timeout_s
+_FIRST = ClusterAddress()
 _NO_PREFLIGHT = Preflight(home=OnFailure.OFF, server=OnFailure.OFF)
 
 
@@ -77,11 +78,15 @@ class Slurm:
         *,
         launcher_argv: Sequence[str],
         sudo_argv: Sequence[str],
+        address: ClusterAddress = _FIRST,
         timeout_s: float = _TIMEOUT_S,
         path: str = PATH,
         answers_dir: Path | None = None,
     ) -> None:
-        self.launcher = LauncherClient(launcher_argv=launcher_argv, sudo_argv=sudo_argv, path=path)
+        self.address = address
+        self.launcher = LauncherClient(
+            launcher_argv=launcher_argv, sudo_argv=sudo_argv, path=path, cluster=address.name
+        )
         self.storage = Storage(self.launcher)
         self._timeout_s = timeout_s
         self._path = path
@@ -301,4 +306,5 @@ class Slurm:
 
     async def _ask(self, argv: Sequence[str]) -> Completed:
         with timed_call(argv[0]):
-            return await query(argv, timeout_s=self._timeout_s, path=self._path)
+            conf = self.address.slurm_conf
+            return await query(argv, timeout_s=self._timeout_s, path=self._path, slurm_conf=conf)

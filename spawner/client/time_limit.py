@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dsportal.slurm.listing import NO_SUCH_JOB, new_nonce
-from spawner.client.command import PATH, Completed, query
+from spawner.client.command import PATH, ClusterAddress, Completed, query
 from spawner.client.launcher_client import LauncherClient
 from spawner.errors import ExtensionError, SlurmError
 from spawner.settings.slurm import SlurmSettings
@@ -12,6 +12,7 @@ from spawner.slurm.jobs import JobKey, WaitingJob
 from spawner.slurm.squeue import LIMITS, REASONS, RunningJob, parse_running_jobs, parse_waiting
 
 _TIMEOUT_S = SlurmSettings().timeout_s
+_FIRST = ClusterAddress()
 _NOT_SET_UP = (
     "Extensions are not set up on the head node: sudo does not allow the hub to run "
     "dsportal-extender "
@@ -34,10 +35,14 @@ class TimeLimits:
         extender_argv: Sequence[str],
         sudo_argv: Sequence[str],
         slurm_user: str,
+        address: ClusterAddress = _FIRST,
         timeout_s: float = _TIMEOUT_S,
         path: str = PATH,
     ) -> None:
-        self._extender = LauncherClient(launcher_argv=extender_argv, sudo_argv=sudo_argv, path=path)
+        self._extender = LauncherClient(
+            launcher_argv=extender_argv, sudo_argv=sudo_argv, path=path, cluster=address.name
+        )
+        self._slurm_conf = address.slurm_conf
         self._slurm_user = slurm_user
         self._timeout_s = timeout_s
         self._path = path
@@ -93,4 +98,6 @@ class TimeLimits:
         return bool(answer["found"])
 
     async def _query(self, argv: Sequence[str]) -> Completed:
-        return await query(argv, timeout_s=self._timeout_s, path=self._path)
+        return await query(
+            argv, timeout_s=self._timeout_s, path=self._path, slurm_conf=self._slurm_conf
+        )

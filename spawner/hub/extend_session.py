@@ -66,6 +66,7 @@ async def extend_session(spawner: SessionMixin) -> None:
             extender_argv=spawner.extender_argv,
             sudo_argv=spawner.sudo_argv,
             slurm_user=spawner.slurm_user,
+            address=spawner.cluster.slurm.address,
             timeout_s=spawner.slurm_timeout_s,
         )
         policy = make_policy(spawner)
@@ -121,7 +122,7 @@ async def _read_job(
 
 
 async def _partition_ceiling(spawner: SessionMixin, name: str) -> WalltimeLimit:
-    partition = (await spawner.read_catalog()).partitions.get(name)
+    partition = (await spawner.cluster.read_catalog()).partitions.get(name)
     if partition is None:
         raise ExtensionError(
             f"The partition {name} of the session no longer exists in Slurm. Save your work and "

@@ -7,9 +7,10 @@ program, which can do nothing else, and only to a running job that carries the p
 
     {"job_id": 42, "user_id": 20001, "job_name": "dsportal-...", "comment": "...", "minutes": 540}
 
-"minutes" is the whole time limit, from the start of the job. The program is self-contained: only
-Python's standard library, no argument, one JSON object on standard input, one on standard output:
-{"ok": true, "found": ...}, or {"ok": false, "exit_code": ..., "stderr": "..."}.
+"minutes" is the whole time limit, from the start of the job; a "cluster" may be named, as to the
+launcher. The program is self-contained: only Python's standard library, no argument, one JSON
+object on standard input, one on standard output: {"ok": true, "found": ...}, or {"ok": false,
+"exit_code": ..., "stderr": "..."}.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
@@ -34,6 +36,7 @@ MOST_MINUTES = 60 * 24 * 366
 
 # Only sessions have such names and comments, so no other job of a user can be extended.
 _JOB_NAME = re.compile(r"dsportal-[0-9a-f]{16}", re.ASCII)
+_CLUSTER = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 _COMMENT = re.compile(r"data-scientist-portal hub=[0-9a-f]{12}", re.ASCII)
 _TIME = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)", re.ASCII)
 
@@ -51,6 +54,7 @@ class ExtensionRequest:
     job_name: str
     comment: str
     minutes: int
+    cluster: str = ""
 
 
 def main() -> int:
@@ -84,6 +88,7 @@ def read_request(data: bytes) -> ExtensionRequest:
         raise RequestError("not a request to extend")
     numbers = {"job_id": 2**32, "user_id": 2**32, "minutes": MOST_MINUTES}
     texts = {"job_name": _JOB_NAME, "comment": _COMMENT}
+    texts |= {"cluster": _CLUSTER} if "cluster" in request else {}
     if set(request) != {*numbers, *texts}:
         raise RequestError("a request has the keys job_id, user_id, minutes, job_name and comment")
     for name, limit in numbers.items():
@@ -105,6 +110,8 @@ def extend(request: ExtensionRequest) -> dict[str, Any]:
     Raises:
         RequestError: If the new limit would not be longer.
     """
+    if request.cluster:
+        os.environ["SLURM_CONF"] = _slurm_conf(request.cluster)
     # Names and comments can hold line breaks, but nobody can forge a line without the nonce.
     nonce = secrets.token_hex(8)
     options = [
@@ -131,6 +138,15 @@ def extend(request: ExtensionRequest) -> dict[str, Any]:
             limit = f"TimeLimit={request.minutes}"
             return _run(["scontrol", "update", f"JobId={request.job_id}", limit]) | {"found": True}
     return {"ok": True, "found": False}
+
+
+def _slurm_conf(cluster: str) -> str:
+    # As the launcher finds it: the hub gives a name, root the path.
+    path = Path(__file__).with_name("clusters.env")
+    known = re.findall(r"^(.+?)=(/.+)$", path.read_text() if path.exists() else "", re.MULTILINE)
+    if cluster not in dict(known):
+        raise RequestError(f"{path} has no line {cluster}=/path/of/its/slurm.conf")
+    return str(dict(known)[cluster])
 
 
 def _seconds(limit: str) -> int:

@@ -14,6 +14,7 @@ become a command of the hub's choice:
     {"verb": "log_tail", "job_id": 42, "n_bytes": 65536}
     {"verb": "storage_checks", "checks": {"home": {...}, ...}}    see storage_checks.py
 
+Each may name a "cluster" other than the one that Slurm's programs ask by themselves.
 The answer is {"ok": true, ...}, or {"ok": false, "exit_code": ..., "stderr": "..."}.
 """
 
@@ -103,7 +104,18 @@ def answer_request(request: dict[str, Any], account: pwd.struct_passwd) -> dict[
     verb = request.get("verb") if isinstance(request, dict) else None
     if not isinstance(verb, str) or verb not in verbs:
         raise RequestError(f"unknown verb {verb!r:.60}")
+    if "cluster" in request:
+        os.environ["SLURM_CONF"] = _slurm_conf(_name(request["cluster"]))
     return verbs[verb](request, account)
+
+
+def _slurm_conf(cluster: str) -> str:
+    # The hub gives a name, root the path: a line NAME=PATH for each further cluster.
+    path = Path(__file__).with_name("clusters.env")
+    known = re.findall(r"^(.+?)=(/.+)$", path.read_text() if path.exists() else "", re.MULTILINE)
+    if cluster not in dict(known):
+        raise RequestError(f"{path} has no line {cluster}=/path/of/its/slurm.conf")
+    return str(dict(known)[cluster])
 
 
 def checked_arguments(arguments: object) -> list[str]:
@@ -132,7 +144,8 @@ def _submit(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, An
     if any(found[name]["fault"] for name in request.get("refuse", ())):
         return {"ok": True, "job_id": 0, "checks": found}
     # A full home cannot hold a log; then the script keeps its own.
-    output = "/dev/null" if request.get("keeps_log") is False else _new_log(account)
+    keeps_log = request.get("keeps_log") is not False
+    output = _new_log(account, _log_name(request, "%j")) if keeps_log else "/dev/null"
     # --propagate=NONE: the resource limits of the hub's process are not those of a session.
     fixed = ["--parsable", "--export=ALL", "--propagate=NONE", f"--chdir={account.pw_dir}"]
     argv = ["sbatch", *fixed, f"--output={output}", *arguments]
@@ -184,8 +197,7 @@ def _log_tail(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, 
     n_bytes = request.get("n_bytes", 65536)
     if type(n_bytes) is not int or not 0 < n_bytes <= 1024 * 1024:
         raise RequestError(f"bad n_bytes {n_bytes!r:.60}")
-    name = f"session-{_job_id(request)}.log"
-    path = _log_dir(account) / name
+    path = _log_dir(account) / _log_name(request, str(_job_id(request)))
     # The user may have put anything in its place: a pipe must not stop this program.
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
@@ -285,14 +297,20 @@ def _log_dir(account: pwd.struct_passwd) -> Path:
     return path
 
 
-def _new_log(account: pwd.struct_passwd) -> str:  # as a pattern, which % starts
+def _log_name(request: dict[str, Any], job_id: str) -> str:
+    # Two clusters with the same home give the same ids.
+    cluster = f"{request['cluster']}-" if "cluster" in request else ""
+    return f"session-{cluster}{job_id}.log"
+
+
+def _new_log(account: pwd.struct_passwd, name: str) -> str:  # as a pattern, which % starts
     log_dir = _log_dir(account)
     # Another session of this user may be deleting the same logs at this moment.
     with contextlib.suppress(FileNotFoundError):
         logs = sorted(log_dir.glob("session-*.log"), key=lambda path: path.lstat().st_mtime)
         for path in logs[: max(0, len(logs) - N_LOGS_KEPT + 1)]:
             path.unlink(missing_ok=True)
-    return f"{str(log_dir).replace('%', '%%')}/session-%j.log"
+    return f"{str(log_dir).replace('%', '%%')}/{name}"
 
 
 if __name__ == "__main__":

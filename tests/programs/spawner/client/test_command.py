@@ -50,6 +50,19 @@ async def test_a_variable_of_the_hubs_own_shell_changes_nothing(
     assert not re.search("SQUEUE_FORMAT|SLURM_TIME_FORMAT", printed)
 
 
+@pytest.mark.parametrize(
+    ("named", "found"), [("/etc/volta.conf", "/etc/volta.conf"), ("", "/etc/slurm.conf")]
+)
+async def test_a_command_asks_the_cluster_that_is_named_or_that_of_the_hub(
+    monkeypatch: pytest.MonkeyPatch, named: str, found: str
+) -> None:
+    monkeypatch.setenv("SLURM_CONF", "/etc/slurm.conf")
+
+    printed = (await query(("printenv", "SLURM_CONF"), timeout_s=5, slurm_conf=named)).stdout
+
+    assert printed == f"{found}\n"
+
+
 async def test_a_controller_that_cannot_be_reached_is_no_answer_whatever_the_status_says() -> None:
     said = "echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2"
 

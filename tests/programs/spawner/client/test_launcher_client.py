@@ -17,6 +17,21 @@ async def order(said: str, stderr: str = "") -> None:
     await client.order("ada", {"verb": "submit"})
 
 
+async def test_each_request_names_the_cluster_that_it_is_for() -> None:
+    client = LauncherClient(
+        launcher_argv=(),
+        sudo_argv=("sh", "-c", 'printf \'{"ok": true, "said": %s}\' "$(cat)"'),
+        path=PATH,
+        cluster="volta",
+    )
+
+    for answer in (
+        await client.order("ada", {"verb": "cancel", "cluster": "kepler"}),
+        await client.ask("ada", {"verb": "log_tail"}),
+    ):
+        assert answer["said"]["cluster"] == "volta"
+
+
 @pytest.mark.parametrize("said", ["", "Sorry, user dsportal may not run this."])
 async def test_a_refusal_of_sudo_is_none_of_slurm(said: str) -> None:
     with pytest.raises(SlurmError, match="could not act as the user ada") as caught:

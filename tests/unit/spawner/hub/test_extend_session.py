@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from spawner.client.command import ClusterAddress
 from spawner.hub import extend_session
 from spawner.session.session import Session, job_comment
 from spawner.slurm.associations import Associations
@@ -60,8 +61,11 @@ async def test_the_answer_says_the_new_end_itself(monkeypatch: pytest.MonkeyPatc
         extend_while_others_wait=False,
         extension_lock=asyncio.Lock(),
         session=Session(session_id="0", user="ada", job_id=42, walltime_s=8 * HOUR),
-        cluster=SimpleNamespace(hub="hub", slurm=SimpleNamespace(accounting=Ceilings())),
-        read_catalog=read_catalog,
+        cluster=SimpleNamespace(
+            hub="hub",
+            slurm=SimpleNamespace(accounting=Ceilings(), address=ClusterAddress()),
+            read_catalog=read_catalog,
+        ),
         change_session=lambda **changes: said.update(changes),
         set_end=lambda **end: said.update(end),
     )

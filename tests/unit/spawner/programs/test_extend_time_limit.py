@@ -1,6 +1,8 @@
 """The one program that extends a limit, without Slurm; tests/slurm has it with one."""
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 
@@ -88,3 +90,34 @@ def test_the_extender_never_shortens(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with pytest.raises(RequestError, match="already"):
         extend_time_limit.extend(read_request(json.dumps(ORDER).encode()))
+
+
+@pytest.mark.parametrize("cluster", ["/tmp/slurm.conf", "../volta", "kepler\n", "", 7, None])
+def test_the_extender_takes_a_cluster_by_its_name_alone(cluster: object) -> None:
+    with pytest.raises(RequestError):
+        read_request(json.dumps(ORDER | {"cluster": cluster}).encode())
+
+
+@pytest.mark.parametrize("cluster", ["volta", "kepler"])
+def test_the_extender_asks_the_cluster_that_root_has_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cluster: str
+) -> None:
+    (tmp_path / "clusters.env").write_text("volta=/etc/slurm-volta/slurm.conf\n")
+    monkeypatch.setattr(extend_time_limit, "__file__", str(tmp_path / "dsportal-extender"))
+    monkeypatch.setenv("SLURM_CONF", "/etc/slurm/slurm.conf")
+    asked = []
+
+    def run(argv: list[str]) -> dict[str, object]:
+        asked.append(os.environ["SLURM_CONF"])
+        return {"ok": True, "exit_code": 0, "stdout": "", "stderr": ""}
+
+    monkeypatch.setattr(extend_time_limit, "_run", run)
+    request = read_request(json.dumps(ORDER | {"cluster": cluster}).encode())
+
+    if cluster == "kepler":
+        with pytest.raises(RequestError, match="kepler"):
+            extend_time_limit.extend(request)
+        assert asked == []
+    else:
+        assert extend_time_limit.extend(request)["found"] is False
+        assert asked == ["/etc/slurm-volta/slurm.conf"]

@@ -576,3 +576,50 @@ def test_what_a_site_may_want_is_allowed() -> None:
     ]
 
     assert launcher.checked_arguments(arguments) == arguments
+
+
+@pytest.fixture
+def clusters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root has written down one further cluster."""
+    (tmp_path / "clusters.env").write_text("# Volta\nvolta=/etc/slurm-volta/slurm.conf\n")
+    monkeypatch.setattr(launcher, "__file__", str(tmp_path / "dsportal-launcher"))
+    monkeypatch.setenv("SLURM_CONF", "/etc/slurm/slurm.conf")
+
+
+def test_programs_of_slurm_ask_the_cluster_that_is_named_by_the_path_of_root(
+    programs: Programs, account: pwd.struct_passwd, clusters: None
+) -> None:
+    volta = {"cluster": "volta"}
+    answer_request(SUBMIT | volta, account)
+    answer_request({"verb": "cancel", "job_id": 42, "job_name": JOB_NAME, **volta}, account)
+
+    asked = [options["env"]["SLURM_CONF"] for _, options in programs.started]
+    assert asked == ["/etc/slurm-volta/slurm.conf"] * 2
+
+
+@pytest.mark.parametrize(
+    "cluster", ["kepler", "/tmp/slurm.conf", "../volta", "# Volta\nvolta", "", None, 7, ["volta"]]
+)
+def test_a_cluster_that_root_has_not_named_is_asked_nothing(
+    programs: Programs, account: pwd.struct_passwd, clusters: None, cluster: object
+) -> None:
+    with pytest.raises(RequestError):
+        answer_request(SUBMIT | {"cluster": cluster}, account)
+
+    assert programs.started == []
+
+
+def test_two_jobs_with_one_id_on_two_clusters_have_two_logs(
+    programs: Programs, account: pwd.struct_passwd, home: Path, clusters: None
+) -> None:
+    answer_request(SUBMIT, account)
+    answer_request(SUBMIT | {"cluster": "volta"}, account)
+    outputs = [word for argv, _ in programs.started for word in argv if "--output=" in word]
+    assert len(set(outputs)) == 2
+
+    for output, text in zip(outputs, ("first", "second"), strict=True):
+        path = output.removeprefix("--output=").replace("%j", "42").replace("%%", "%")
+        Path(path).write_text(text)
+    order = {"verb": "log_tail", "job_id": 42}
+    answers = [answer_request(order | one, account) for one in ({}, {"cluster": "volta"})]
+    assert [answer["text"] for answer in answers] == ["first", "second"]
