@@ -74,6 +74,7 @@ class SlurmGPUSpawner(SessionMixin):
         self.port = 0
         self.ending = None
         request = self._request
+        here = self.on(request.options.cluster)
         session = Session.create(
             self.user.name,
             resources=request.resources,
@@ -85,7 +86,9 @@ class SlurmGPUSpawner(SessionMixin):
             has_tls=bool(self.certificates_dir),
             authority=self.authority,
         )
-        session = replace(session, **self.find_alternatives(request.options))
+        session = replace(
+            session, cluster=here.cluster.name, **here.find_alternatives(request.options)
+        )
         await self._rows.wait_for_lock()
         # Saved first: a hub that dies while sbatch runs finds the job by its name.
         self._save(session)
@@ -98,9 +101,9 @@ class SlurmGPUSpawner(SessionMixin):
                 progress.stand_in_line("The job is being submitted.")
                 # Before there is a job that the hub could not follow.
                 await self.cluster.check_private_data()
-                plan = self._make_plan(request, session.job_name)
-                await expect_start(self.cluster, session, request, self._forecast_query(plan))
-                await job.submit(build_job(plan), self.get_env(), self.preflight)
+                plan = here.make_plan(request, session.job_name)
+                await expect_start(self.cluster, session, request, here.forecast_query(plan))
+                await job.submit(build_job(plan), self.get_env(), here.traits.preflight)
         except PortalError as failure:
             error = failure
             if isinstance(failure, JobRejectedError):
@@ -189,7 +192,8 @@ class SlurmGPUSpawner(SessionMixin):
         """
         # Not batchspawner's, as in get_state and clear_state: the session keeps the job's state.
         Spawner.load_state(self, state)
-        self.cluster.begin()
+        for cluster in self.all_clusters():
+            cluster.begin()
         self.ending = SessionEnd.from_state(state)
         session = Session.from_state(state)
         # JupyterHub keeps the server's row only while the session starts or runs.
@@ -247,7 +251,7 @@ class SlurmGPUSpawner(SessionMixin):
     def _make_job(self, session: Session) -> SessionJob:
         self.job_id = str(session.job_id or "")
         return SessionJob(
-            self.cluster,
+            self.cluster_named(session.cluster),
             session,
             save=self._save,
             on_over=self._on_end,

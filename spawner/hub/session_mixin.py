@@ -136,9 +136,14 @@ class SessionMixin(OptionsMixin):
         environment: dict[str, str] = Spawner.get_env(self)
         # The deprecated name of JUPYTERHUB_API_TOKEN.
         environment.pop("JPY_API_TOKEN", None)
-        resources = plain_table(read_traits(self, ResourceSettings))
-        own = {"resources": resources, LIMITS: self._offer().told}
-        environment[VARIABLE] = json.dumps({**own, **self.session_settings})
+        here = self.on(self._request.options.cluster)
+        if here.cluster.name:
+            # In place of those of the first cluster.
+            environment = {k: v for k, v in environment.items() if k not in self.environment}
+            environment |= here.traits.environment
+        resources = plain_table(read_traits(here.traits, ResourceSettings))
+        own = {"resources": resources, LIMITS: here.offer().told}
+        environment[VARIABLE] = json.dumps({**own, **here.traits.session_settings})
         if page := self.pages.get(self._request.options.name("opens") or ""):
             environment["JUPYTERHUB_DEFAULT_URL"] = page
         if self.certificates_dir:

@@ -30,6 +30,7 @@ class JobOptions:
 
     Attributes:
         n_gpus: GPUs on the one node, 0 or more.
+        cluster: Name of a further cluster; empty for the first one.
         gpu_type: Slurm's name of a GPU type, MIG profile or shard.
         walltime_s: Length of the session in seconds.
         names: Key and name of each plain option that was given, such as ("qos", "long").
@@ -37,6 +38,7 @@ class JobOptions:
     """
 
     n_gpus: int = 1
+    cluster: str = ""
     gpu_type: str | None = None
     partition: str | None = None
     walltime_s: int | None = None
@@ -63,6 +65,7 @@ class JobOptions:
         is_rescue = _parse_rescue(mapping)
         return cls(
             n_gpus=0 if is_rescue else _parse_gpus(mapping, max_gpus),
+            cluster=parse_cluster(mapping),
             gpu_type=_parse_name(mapping, "gpu_type"),
             partition=_parse_name(mapping, "partition"),
             walltime_s=_parse_hours(_only(mapping, "hours")),
@@ -136,6 +139,11 @@ class JobOptions:
                 f"{_where(self.partition, None)} has none. "
                 "Choose another type, or leave the option out to get any."
             )
+
+
+def parse_cluster(mapping: Mapping[str, object]) -> str:
+    """Return the cluster in a `mapping` of `JobOptions.parse`; empty for the first one."""
+    return _parse_name(mapping, "cluster") or ""
 
 
 def offered_gpu_types(catalog: Catalog, limits: Limits) -> tuple[str, ...]:

@@ -32,6 +32,7 @@ class Option:
 # A session that names no value of a plain option has batchspawner's req_KEY, if there is one.
 OPTIONS: dict[str, Option] = {
     "gpus": Option(label="GPUs"),
+    "cluster": Option(label="Cluster"),
     "gpu_type": Option(label="GPU type"),
     "partition": Option(label="Partition"),
     "hours": Option(label="Length"),

@@ -1,5 +1,7 @@
 """The settings of `SlurmGPUSpawner` that an operator can change."""
 
+from typing import Any, cast
+
 from traitlets import Callable, Dict, Float, HasTraits, Instance, Integer, List, Unicode
 
 from spawner.client.preflight import Preflight
@@ -56,6 +58,11 @@ class SiteTraits(HasTraits):
     user_limits = Dict(
         help="""Lower limits for single users, by name, as in `group_limits`. For such a user they
         count in place of those of groups.""",
+    ).tag(config=True)
+
+    clusters = Dict(
+        help="""Further clusters that users may choose, by name: for each a dictionary with
+        "slurm_conf", its slurm.conf on this host, and values of other traits that count there.""",
     ).tag(config=True)
 
     preflight = Instance(
@@ -178,10 +185,29 @@ class SpawnerTraits(SiteTraits):
     req_account: str
     req_partition: str
     req_qos: str
+    environment: dict[str, Any]
+
+
+class TraitsOn:
+    """The settings as they are on one of `clusters`; what it does not set is as everywhere."""
+
+    def __init__(self, traits: SiteTraits, cluster: str) -> None:
+        # A session may outlive the entry of its cluster, in whose place no other may answer.
+        self._own = {"slurm_conf": f"/nonexistent/{cluster}", **traits.clusters.get(cluster, {})}
+        self._traits = traits
+
+    def __getattr__(self, name: str) -> Any:
+        """Return the value of a setting."""
+        return self._own[name] if name in self._own else getattr(self._traits, name)
+
+
+def traits_on(traits: SpawnerTraits, cluster: str) -> SpawnerTraits:
+    """Return the settings of a cluster; the first one, whose name is empty, has `traits`."""
+    return cast(SpawnerTraits, TraitsOn(traits, cluster)) if cluster else traits
 
 
 # What the portal makes from several keys; the others without a key are in the reference.
 COMPOSED = (
-    *("partitions", "partition_shapes", "group_limits", "user_limits", "preflight"),
+    *("clusters", "partitions", "partition_shapes", "group_limits", "user_limits", "preflight"),
     *("session_settings", "session_notices", "certificates_dir", "forecast_path", "server_argv"),
 )

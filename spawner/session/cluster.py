@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Mapping, MutableMapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsportal.slurm.used import JobUse
 from spawner.cache import Cache
-from spawner.client.command import keep_time_zone
+from spawner.client.command import ClusterAddress, keep_time_zone
 from spawner.client.queue import Queue
 from spawner.client.slurm import Slurm
 from spawner.client.watcher import Watcher
@@ -21,6 +22,7 @@ from spawner.forecast.accuracy import ForecastRecord
 from spawner.forecast.forecaster import Forecaster
 from spawner.forecast.query import ForecastQuery
 from spawner.metrics import show_sessions
+from spawner.options.traits import traits_on
 from spawner.session.orphans import OrphanSearch
 from spawner.session.session import identify_hub
 from spawner.session.start_line import StartLine
@@ -39,7 +41,7 @@ from spawner.space import Space
 if TYPE_CHECKING:
     import logging
 
-    from spawner.options.traits import SiteTraits
+    from spawner.options.traits import SiteTraits, SpawnerTraits
     from spawner.slurm.catalog import Catalog
 
 # What accounting says of a user. sacct took 0.1 s, the slowest of the queries (Slurm 22.05), and
@@ -67,9 +69,10 @@ _SETTING = "data_scientist_portal_cluster"
 
 
 class Cluster:
-    """One hub's view of its cluster.
+    """One hub's view of one cluster. Its job ids are those of no other cluster.
 
     Attributes:
+        name: Empty for the first one.
         hub: Identifies this hub in the comments of its jobs.
         slurm: Runs Slurm's commands.
         watcher: Knows the state of every session's job.
@@ -86,14 +89,16 @@ class Cluster:
         traits: SiteTraits,
         known_ids: Callable[[], set[str]],
         log: logging.Logger,
+        name: str = "",
     ) -> None:
         slurm = read_traits(traits, SlurmSettings)
-        self.hub = hub
+        self.hub, self.name = hub, name
         self.slurm = Slurm(
             launcher_argv=traits.launcher_argv,
             sudo_argv=traits.sudo_argv,
+            address=ClusterAddress(name=name, slurm_conf=getattr(traits, "slurm_conf", "")),
             timeout_s=slurm.timeout_s,
-            answers_dir=Path(traits.answers_dir) if traits.answers_dir else None,
+            answers_dir=Path(traits.answers_dir, name) if traits.answers_dir else None,
         )
         self.watcher = Watcher(
             self.slurm.list_jobs,
@@ -128,11 +133,11 @@ class Cluster:
             asks_per_minute=read_traits(traits, ForecastSettings).asks_per_minute,
             fresh_s=_FORECAST_AGE_S,
         )
+        record = Path(traits.forecast_path)
         self.forecasts = ForecastRecord(
-            Path(traits.forecast_path) if traits.forecast_path else None, log=log
+            record.with_stem(f"{record.stem}{name}") if traits.forecast_path else None, log=log
         )
         self.start_line = StartLine()
-        show_sessions(self.watcher.count_states)
         self._allocations = Cache(
             self.slurm.accounting.read_allocations,
             fresh_s=_ACCOUNTING_AGE_S,
@@ -325,27 +330,43 @@ class Cluster:
 
 def shared_cluster(
     settings: MutableMapping[str, Any],
-    traits: SiteTraits,
+    traits: SpawnerTraits,
     *,
+    name: str = "",
     known_ids: Callable[[], set[str]],
     log: logging.Logger,
 ) -> Cluster:
-    """Return the one cluster of a hub, made at the first call.
+    """Return one of a hub's clusters, made at its first call.
 
     Args:
-        settings: The hub's Tornado settings, which hold it; any values.
+        settings: The hub's Tornado settings, which hold them; any values.
         traits: The operator's settings; those of the first caller count.
+        name: Of the cluster; empty for the first one.
     """
-    cluster: Cluster | None = settings.get(_SETTING)
-    if cluster is None:
+    clusters: dict[str, Cluster] = settings.setdefault(_SETTING, {})
+    if not clusters:
         keep_time_zone()
+        show_sessions(
+            lambda: sum((one.watcher.count_states() for one in clusters.values()), Counter())
+        )
+    if name not in clusters:
         hub = identify_hub(bytes(settings.get("cookie_secret", b"")))
-        cluster = Cluster(hub=hub, traits=traits, known_ids=known_ids, log=log)
-        settings[_SETTING] = cluster
-    return cluster
+        clusters[name] = Cluster(
+            hub=hub, traits=traits_on(traits, name), known_ids=known_ids, log=log, name=name
+        )
+    return clusters[name]
 
 
-def find_cluster(settings: Mapping[str, Any]) -> Cluster | None:
-    """Return the cluster in the hub's Tornado `settings`; None before a spawner needs it."""
-    cluster: Cluster | None = settings.get(_SETTING)
-    return cluster
+async def latest_jobs_of(
+    clusters: Iterable[Cluster], *, patience_s: float
+) -> Mapping[str, ClusterJobs]:
+    """Return what `Cluster.latest_jobs` does of each, by name: ids are of one cluster alone."""
+    each = tuple(clusters)
+    jobs = await asyncio.gather(*(one.latest_jobs(patience_s=patience_s) for one in each))
+    return {one.name: its for one, its in zip(each, jobs, strict=True)}
+
+
+def find_clusters(settings: Mapping[str, Any]) -> Mapping[str, Cluster]:
+    """Return the clusters in the hub's Tornado `settings`; none before a spawner needs them."""
+    clusters: Mapping[str, Cluster] = settings.get(_SETTING, {})
+    return clusters

@@ -40,6 +40,7 @@ class Session:
             it.
         has_other_gpu_type: Whether its user could choose another one; None if not known.
         has_other_partition: Whether its user could choose another partition; None if not known.
+        cluster: Name of the cluster that its job is on, for its whole life; empty for the first.
     """
 
     session_id: str
@@ -63,6 +64,7 @@ class Session:
     gpu_type: str | None = None
     has_other_gpu_type: bool | None = None
     has_other_partition: bool | None = None
+    cluster: str = ""
 
     @classmethod
     def create(

@@ -9,6 +9,11 @@ from spawner.settings.schema import setting
 class SlurmSettings:
     """How often Slurm is queried, and how long it may take. One query is for all sessions."""
 
+    title: str = setting(
+        "Name of the cluster on the form. Only where there are several: see [clusters.NAME].",
+        default="this cluster",
+        trait="slurm_title",
+    )
     # One squeue for all sessions; with 500 jobs it took 13 ms (Slurm 22.05).
     watch_waiting_s: float = setting(
         "Seconds between two queries while a session waits or starts.",

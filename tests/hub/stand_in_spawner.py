@@ -69,6 +69,8 @@ STEPS = [
 class Cluster:
     """What the stand-in reads from the file that STAND_IN_CLUSTER names; tests write it."""
 
+    name = ""
+
     def __getattr__(self, name: str) -> Any:
         return json.loads(Path(os.environ["STAND_IN_CLUSTER"]).read_text())[name]
 
@@ -128,31 +130,20 @@ def _past_session(now: datetime, *, days_ago: int, hours: float, state: str) -> 
     )
 
 
-class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
-    """Offers what a file says, starts when a file says so."""
+class StandInOffer:
+    """What may be asked of the cluster."""
 
-    default_url = Unicode("/")
-
-    cluster = Cluster()
-    start_progress = Progress()
-    session: Session | None = None
-    job_record: JobRecord | None = None
-    left_s: int | None = None
-    is_suspended = False
-    has_other_authority = False
-    most_gpus = 4
-    # The settings name none, and these are traits of batchspawner's.
-    req_account = req_partition = req_qos = ""
+    def __init__(self, traits: Any) -> None:
+        self.traits = traits
+        self.cluster = traits.cluster
 
     @property
-    def ending(self) -> SessionEnd | None:
-        message = self.cluster.ending
-        error = end_of_job(message, JobState[self.cluster.end_state])
-        return SessionEnd(at=time.time(), error=error, log_lines=LOG_LINES) if message else None
+    def title(self) -> str:
+        return str(self.traits.slurm_title)
 
     @property
     def limits(self) -> Limits:
-        return read_limits(self)
+        return read_limits(self.traits)
 
     async def read_reservations(self) -> Mapping[str, Reservation]:
         return {}
@@ -184,6 +175,38 @@ class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
             raise SlurmUnavailableError("Slurm does not answer, so no session can be started.")
         await asyncio.sleep(self.cluster.slurm_answers_after_s)
         return Catalog.parse(self.cluster.sinfo)
+
+
+class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
+    """Offers what a file says, starts when a file says so."""
+
+    default_url = Unicode("/")
+
+    cluster = Cluster()
+    start_progress = Progress()
+    session: Session | None = None
+    job_record: JobRecord | None = None
+    left_s: int | None = None
+    is_suspended = False
+    has_other_authority = False
+    most_gpus = 4
+    # The settings name none, and these are traits of batchspawner's.
+    req_account = req_partition = req_qos = ""
+
+    @property
+    def ending(self) -> SessionEnd | None:
+        message = self.cluster.ending
+        error = end_of_job(message, JobState[self.cluster.end_state])
+        return SessionEnd(at=time.time(), error=error, log_lines=LOG_LINES) if message else None
+
+    def on(self, cluster: str) -> Any:
+        return StandInOffer(self)
+
+    def offered_cluster(self, name: object) -> str:
+        return ""
+
+    def all_clusters(self) -> Any:
+        return iter([self.cluster])
 
     @default("options_from_form")
     def _options_from_form_default(self) -> Any:
@@ -251,7 +274,7 @@ def end_of_job(message: str, state: JobState) -> JobEndedError:
 
 async def take_options(spawner: StandInSpawner, user_options: dict[str, Any]) -> None:
     try:
-        catalog = await spawner.read_catalog()
+        catalog = await spawner.on("").read_catalog()
         request = Offer(traits=spawner).check(user_options, catalog)
     except PortalError as error:
         raise StartFailedError(error) from error

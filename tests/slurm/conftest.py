@@ -1,5 +1,6 @@
 """A hub of the tests' own, and a cluster without sessions of the test's user."""
 
+import re
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -10,6 +11,8 @@ import requests
 
 from tests.support.eventually import eventually
 from tests.support.private_hub import PrivateHub
+from tests.support.put_back import put_back
+from tests.support.second_cluster import CLUSTERS, NAME, SLURM_CONF, SecondCluster
 
 USER = "grace"
 
@@ -55,6 +58,23 @@ def hub(request: pytest.FixtureRequest, module_hub: PrivateHub) -> Iterator[Priv
     module_hub.start_as_before()
     module_hub.rest("DELETE", f"/users/{USER}/server")
     cancel_all()
+
+
+@pytest.fixture
+def volta() -> Iterator[SecondCluster]:
+    """A second cluster, whose next job has the id of the first one's next job."""
+    config = subprocess.run(
+        ["scontrol", "show", "config"], check=True, capture_output=True, text=True, timeout=30
+    ).stdout
+    (next_id,) = re.findall(r"^NEXT_JOB_ID\s*= (\d+)", config, re.MULTILINE)
+    with put_back(("rm", "-f", CLUSTERS)):
+        CLUSTERS.write_text(f"{NAME}={SLURM_CONF}\n")
+        cluster = SecondCluster()
+        try:
+            cluster.start(int(next_id))
+            yield cluster
+        finally:
+            cluster.close()
 
 
 def cancel_all() -> None:

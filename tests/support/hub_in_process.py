@@ -34,6 +34,7 @@ from tests.support.portal_toml import MINIMAL
 class Slurm:
     """Answers what the hub's health and its status ask."""
 
+    name = ""
     answers = True
     jobs = ClusterJobs()
 

@@ -10,7 +10,7 @@ All but the first need a token with the scope admin:servers.
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from portal.hub.pages.stop_handler import stop_session
 from portal.hub.pages.suspension import is_suspended
 from spawner import __version__
 from spawner.hub.session_mixin import SessionMixin
-from spawner.session.cluster import Cluster, find_cluster
+from spawner.session.cluster import Cluster, find_clusters, latest_jobs_of
 from spawner.slurm.cluster_jobs import ClusterJobs
 from spawner.unwritable_database import has_room
 
@@ -48,7 +48,7 @@ class OperationHandler(APIHandler):
 
     async def describe_slurm(self) -> str:
         """Return "answers", an error message, or "not asked" before the very first login."""
-        cluster = self._cluster()
+        cluster = self._clusters().get("")
         if cluster is None:
             return "not asked"
         try:
@@ -58,18 +58,17 @@ class OperationHandler(APIHandler):
             return error.message
         return "answers"
 
-    def _cluster(self) -> Cluster | None:
+    def _clusters(self) -> Mapping[str, Cluster]:
         # Spawners get these settings; the handlers have a copy.
-        known = find_cluster(self.users.settings)
-        if known is not None:
+        known = find_clusters(self.users.settings)
+        if known:
             return known
         # No spawner has been made since the hub started; any of them knows the cluster. One with a
         # row, which JupyterHub writes otherwise: health is also asked while the disk is full.
         row = self.db.query(orm.Spawner).filter_by(name="").first()
         if row is None:
-            return None
-        cluster: Cluster = self.users[row.user].spawner.cluster
-        return cluster
+            return {}
+        return {"": self.users[row.user].spawner.cluster}
 
     def sessions(self) -> Iterator[tuple[Any, Any]]:
         """Yield user and spawner, as JupyterHub holds them, for each session that is active."""
@@ -136,12 +135,13 @@ class StatusHandler(OperationHandler):
         self.finish(json.dumps(answer))
 
     async def _describe_sessions(self) -> list[dict[str, Any]]:
-        cluster, now = self._cluster(), datetime.now(UTC)
-        jobs = await cluster.latest_jobs(patience_s=PATIENCE_S) if cluster else ClusterJobs()
+        now = datetime.now(UTC)
+        jobs = await latest_jobs_of(self._clusters().values(), patience_s=PATIENCE_S)
         sessions = []
         for user, spawner in self.sessions():
             told = describe(user, spawner)
-            held = find_kernel_gpus(jobs.kernels_of(user.name), told["job_id"], now)
+            of_cluster = jobs.get(told["cluster"], ClusterJobs())
+            held = find_kernel_gpus(of_cluster.kernels_of(user.name), told["job_id"], now)
             sessions.append(
                 told | {"kernel_gpus": held.n_gpus, "kernel_partitions": list(held.partitions)}
             )
@@ -221,6 +221,7 @@ def describe(user: Any, spawner: SessionMixin) -> dict[str, Any]:
     return {
         "user": user.name,
         "name": spawner.name,
+        "cluster": session.cluster if session is not None else "",
         "job_id": session.job_id if session is not None else 0,
         "partition": session.partition if session is not None else "",
         "gpus": session.n_gpus if session is not None else 0,

@@ -7,12 +7,12 @@ from datetime import datetime
 from dsportal.slurm.errors import PortalError
 from portal.hub.form.gpu_choices import Choice, GpuChoices
 from spawner.forecast.forecaster import Forecast
-from spawner.hub.session_mixin import SessionMixin
+from spawner.hub.cluster_offer import ClusterOffer
 from spawner.slurm.catalog import Catalog
 
 
 async def read_forecasts(
-    spawner: SessionMixin,
+    here: ClusterOffer,
     catalog: Catalog,
     offer: GpuChoices,
     options_for: Callable[[int], Mapping[str, object]],
@@ -20,7 +20,7 @@ async def read_forecasts(
     shared_by: Hashable | None,
     wait_s: float,
 ) -> Mapping[int, Forecast]:
-    """Return the forecast of each choice that the user of a `spawner` may have, by GPUs.
+    """Return the forecast of each choice that the user may have `here`, by GPUs.
 
     `options_for` returns the request for a number of GPUs. `shared_by` identifies all whose form
     asks the same of Slurm: once all of it is known, they are not looked up again for the life of
@@ -32,20 +32,20 @@ async def read_forecasts(
     if shared_by is not None:
         known = catalog.known(("forecasts", shared_by))
     if known is None:
-        known = await _ask_all(spawner, _by_importance(choices, offer.chosen), options_for, wait_s)
+        known = await _ask_all(here, _by_importance(choices, offer.chosen), options_for, wait_s)
         if shared_by is not None and _can_be_shared(known, choices):
             catalog.keep(("forecasts", shared_by), known)
     return known
 
 
 async def _ask_all(
-    spawner: SessionMixin,
+    here: ClusterOffer,
     choices: Iterable[Choice],
     options_for: Callable[[int], Mapping[str, object]],
     wait_s: float,
 ) -> Mapping[int, Forecast]:
     asking = {
-        choice.n_gpus: asyncio.ensure_future(_ask(spawner, options_for(choice.n_gpus)))
+        choice.n_gpus: asyncio.ensure_future(_ask(here, options_for(choice.n_gpus)))
         for choice in choices
     }
     if not asking:
@@ -56,13 +56,12 @@ async def _ask_all(
     return {n: answer for n, answer in answers.items() if answer is not None}
 
 
-async def _ask(spawner: SessionMixin, options: Mapping[str, object]) -> Forecast | None:
+async def _ask(here: ClusterOffer, options: Mapping[str, object]) -> Forecast | None:
     try:
-        forecast: Forecast | None = await spawner.forecast(options)
+        return await here.forecast(options)
     # The form works without this forecast.
     except PortalError:
         return None
-    return forecast
 
 
 def _by_importance(choices: Iterable[Choice], chosen: int) -> list[Choice]:

@@ -15,7 +15,8 @@ from portal.hub.form.rescue import Rescue
 from portal.hub.form.view import FormView, describe_form
 from portal.hub.formatting import format_clock
 from portal.hub.pages.base import TEMPLATES_DIR
-from spawner.errors import SlurmUnavailableError
+from spawner.errors import SlurmError, SlurmUnavailableError
+from spawner.hub.cluster_offer import ClusterOffer
 from spawner.hub.session_mixin import SessionMixin
 from spawner.slurm.catalog import Catalog
 
@@ -64,8 +65,8 @@ class _Form:
         self._simulated_gpus = simulated_gpus
         self._wait_s = wait_s
         self._clock = clock
-        self._last_answer: datetime | None = None
-        self._catalog: Catalog | None = None
+        # By cluster.
+        self._answers: dict[str, tuple[Catalog, datetime]] = {}
         self._template = load_template()
 
     async def render(self, spawner: SessionMixin) -> str:
@@ -80,7 +81,9 @@ class _Form:
             view = await self._describe(spawner)
         except PortalError as error:
             return self._template.render(
-                problem=error.message, last_answer=self._describe_last_answer(), again_url=again_url
+                problem=error.message,
+                last_answer=self._describe_last_answer(""),
+                again_url=again_url,
             )
         fixed = None
         if IS_FIXED.get() and view.offer.choices:
@@ -94,36 +97,49 @@ class _Form:
         )
 
     async def _describe(self, spawner: SessionMixin) -> FormView:
-        catalog, as_of = await self._read_catalog(spawner)
+        wanted = wanted_options(spawner)
+        chosen = spawner.offered_cluster(wanted.get("cluster"))
+        here = spawner.on(chosen)
+        try:
+            catalog, as_of = await self._read_catalog(here)
+        except SlurmError:
+            if not chosen:
+                raise
+            # The field of clusters says so.
+            here = spawner.on("")
+            catalog, as_of = await self._read_catalog(here)
         return await describe_form(
             spawner,
+            here,
             catalog,
-            wanted_options(spawner),
+            wanted,
             now=self._clock(),
             wait_s=self._wait_s,
             as_of=as_of,
         )
 
-    async def _read_catalog(self, spawner: SessionMixin) -> tuple[Catalog, str]:
+    async def _read_catalog(self, here: ClusterOffer) -> tuple[Catalog, str]:
+        name = here.cluster.name
         # Cancels only the wait: the answer serves the next form.
         try:
             async with asyncio.timeout(_CATALOG_WAIT_S):
-                self._catalog = await spawner.read_catalog()
+                catalog = await here.read_catalog()
         except TimeoutError:
             pass
         else:
-            self._last_answer = self._clock()
-            return self._catalog, ""
-        if self._catalog is None:
+            self._answers[name] = (catalog, self._clock())
+            return catalog, ""
+        if name not in self._answers:
             raise SlurmUnavailableError(
                 f"Slurm did not respond within {_CATALOG_WAIT_S:g} seconds. Try again in a minute."
             )
-        return self._catalog, self._describe_last_answer()
+        return self._answers[name][0], self._describe_last_answer(name)
 
-    def _describe_last_answer(self) -> str:
-        if self._last_answer is None:
+    def _describe_last_answer(self, cluster: str) -> str:
+        if cluster not in self._answers:
             return "Slurm has not responded since the portal was started."
-        return f"Slurm last responded {format_clock(self._last_answer, self._clock())}."
+        answered_at = self._answers[cluster][1]
+        return f"Slurm last responded {format_clock(answered_at, self._clock())}."
 
 
 def wanted_options(spawner: SessionMixin) -> Mapping[str, object]:

@@ -145,9 +145,10 @@ class ChoicesHandler(BaseHandler):
         # Free GPUs and forecasts change within seconds; as above, in any hub.
         self.set_header("Cache-Control", "no-store")
         try:
-            catalog = await spawner.read_catalog()
+            here = spawner.on(spawner.offered_cluster(wanted.get("cluster")))
+            catalog = await here.read_catalog()
             view = await describe_form(
-                spawner, catalog, wanted, now=local_clock(), wait_s=_FORECAST_WAIT_S
+                spawner, here, catalog, wanted, now=local_clock(), wait_s=_FORECAST_WAIT_S
             )
         except PortalError as error:
             self.set_status(error.http_status)

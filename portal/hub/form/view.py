@@ -12,16 +12,19 @@ from urllib.parse import urlencode
 
 from dsportal.amounts import format_option_hours
 from dsportal.slurm.errors import PortalError
+from portal.hub.form.clusters import describe_clusters
 from portal.hub.form.defaults import select
 from portal.hub.form.fields import Field, advanced_fields, main_fields
 from portal.hub.form.forecasts import read_forecasts
 from portal.hub.form.gpu_choices import Choice, GpuChoices, make_gpu_choices
 from portal.hub.form.start_times import Start, describe_free, describe_start, with_alternative
 from spawner.forecast.forecaster import Forecast
+from spawner.hub.cluster_offer import ClusterOffer
 from spawner.hub.session_mixin import SessionMixin
 from spawner.options.job_options import JobOptions
 from spawner.options.limits import Limits
 from spawner.options.request import resources_per_gpu
+from spawner.options.traits import SpawnerTraits
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.resources import ResourcesPerGpu
 from spawner.slurm.scontrol import Reservation
@@ -39,6 +42,7 @@ class FormView:
     Attributes:
         offer: Numbers of GPUs.
         starts: Expected start of each choice, by GPUs.
+        clusters: The choice of cluster; None for one cluster.
         fields: Further fields that are always shown.
         advanced: Fields that are collapsed initially.
         chosen: This choice, as a request spells it.
@@ -50,6 +54,7 @@ class FormView:
 
     offer: GpuChoices
     starts: Mapping[int, Start]
+    clusters: Field | None
     fields: tuple[Field, ...]
     advanced: tuple[Field, ...]
     chosen: Mapping[str, str]
@@ -96,7 +101,7 @@ class FormView:
             )
         return {
             "choices": choices,
-            "fields": [asdict(field) for field in self.fields],
+            "fields": [asdict(field) for field in (self.clusters, *self.fields) if field],
             "free": self.free,
             "budget": self.budget,
             "link": self.link,
@@ -106,6 +111,7 @@ class FormView:
 
 async def describe_form(
     spawner: SessionMixin,
+    here: ClusterOffer,
     catalog: Catalog,
     wanted: Mapping[str, object],
     *,
@@ -115,17 +121,19 @@ async def describe_form(
 ) -> FormView:
     """Return the form for the user of a spawner, with `wanted` marked as far as it is offered.
 
-    Forecasts are awaited for `wait_s` seconds at most; later ones are there next time. `as_of` says
-    that the catalog is old; then Slurm is not asked. `now` is in its time zone.
+    `here` is the cluster that is marked. Forecasts are awaited for `wait_s` seconds at most; later
+    ones are there next time. `as_of` says that the catalog is old; then Slurm is not asked. `now`
+    is in its time zone.
     """
-    has_all_limits = await spawner.knows_limits(_LIMITS_WAIT_S)
-    selected = select(wanted, catalog, spawner.limits)
-    bounds = spawner.owned_limits(selected)
+    has_all_limits = await here.knows_limits(_LIMITS_WAIT_S)
+    selected = select(wanted, catalog, here.limits)
+    selected = replace(selected, cluster=here.cluster.name)
+    bounds = here.owned_limits(selected)
     limits = bounds.own
     selected = _lengthened(selected, catalog, limits)
     # The same limits and choice give the same form, so users share it until Slurm's next answer.
     key = (repr(bounds), selected)
-    shape_for = partial(_shape_for, spawner, catalog, selected.gpu_type)
+    shape_for = partial(_shape_for, here.traits, catalog, selected.gpu_type)
 
     def choices() -> tuple[GpuChoices, tuple[Field, ...]]:
         offer = make_gpu_choices(catalog, shape_for=shape_for, bounds=bounds, selected=selected)
@@ -136,21 +144,26 @@ async def describe_form(
         catalog.once, ("choices", *key), choices
     )
     known: Mapping[int, Forecast] = {}
-    if not as_of:
-        account = spawner.account_of(selected)
-        known = await read_forecasts(
-            spawner,
+    chosen = format_options(selected, offer.chosen)
+    clusters = describe_clusters(spawner, chosen, now=now, wait_s=wait_s)
+    if as_of:
+        reservations, field = None, await clusters
+    else:
+        account = here.account_of(selected)
+        forecasts = read_forecasts(
+            here,
             catalog,
             offer,
             partial(format_options, selected),
             shared_by=None if account is None else (*key, account),
             wait_s=wait_s,
         )
-    reservations = None if as_of else await _read_reservations(spawner)
-    chosen = format_options(selected, offer.chosen)
+        known, field = await asyncio.gather(forecasts, clusters)
+        reservations = await _read_reservations(here)
     return FormView(
         offer=offer,
         starts=_describe_starts(offer.choices, known, now),
+        clusters=field,
         fields=fields,
         advanced=advanced_fields(limits, selected, reservations, now),
         chosen=chosen,
@@ -165,6 +178,7 @@ def format_options(selected: JobOptions, n_gpus: int) -> dict[str, str]:
     """Return a choice as a request spells it: texts by option."""
     chosen = {
         "gpus": str(n_gpus),
+        "cluster": selected.cluster,
         "hours": format_option_hours(selected.walltime_s) if selected.walltime_s else "",
         "gpu_type": selected.gpu_type,
         "partition": selected.partition,
@@ -182,14 +196,13 @@ def _lengthened(selected: JobOptions, catalog: Catalog, limits: Limits) -> JobOp
     return replace(selected, walltime_s=first_s if most_s is None else min(first_s, most_s))
 
 
-async def _read_reservations(spawner: SessionMixin) -> Mapping[str, Reservation] | None:
+async def _read_reservations(here: ClusterOffer) -> Mapping[str, Reservation] | None:
     try:
         # Without a task of its own, which each form would pay for.
         async with asyncio.timeout(_RESERVATIONS_WAIT_S):
-            known: Mapping[str, Reservation] = await spawner.read_reservations()
+            return await here.read_reservations()
     except (TimeoutError, PortalError):
         return None
-    return known
 
 
 def _describe_starts(
@@ -205,12 +218,10 @@ def _describe_starts(
 
 
 def _shape_for(
-    spawner: SessionMixin,
+    traits: SpawnerTraits,
     catalog: Catalog,
     gpu_type: str | None,
     n_gpus: int,
     partition: str | None,
 ) -> ResourcesPerGpu:
-    return resources_per_gpu(
-        spawner, catalog, n_gpus=n_gpus, partition=partition, gpu_type=gpu_type
-    )
+    return resources_per_gpu(traits, catalog, n_gpus=n_gpus, partition=partition, gpu_type=gpu_type)

@@ -13,6 +13,7 @@ from portal.hub.messages.stop_notices import MOST_CHARACTERS, shared_notices
 from portal.hub.pages.all_sessions import describe_administration, list_sessions
 from portal.hub.pages.home import PATIENCE_S
 from portal.hub.pages.stop_handler import stop_session
+from spawner.session.cluster import latest_jobs_of
 
 STOPS_SESSIONS = "delete:servers"
 
@@ -32,7 +33,8 @@ class AdministrationHandler(BaseHandler):
         # administrator's.
         if STOPS_SESSIONS not in self.expanded_scopes:
             raise HTTPError(403, "You may not see everybody's sessions.")
-        jobs = await self.current_user.spawner.cluster.latest_jobs(patience_s=PATIENCE_S)
+        clusters = self.current_user.spawner.all_clusters()
+        jobs = await latest_jobs_of(clusters, patience_s=PATIENCE_S)
         sessions = list_sessions(self.users.values(), datetime.now(UTC), jobs)
         view = describe_administration(sessions)
         page = self.render_template("administration.html", administration=view, count=count)

@@ -1,6 +1,6 @@
 """Data of the sessions that administrators see: who holds what, for how long, and uses it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -19,7 +19,7 @@ from spawner.slurm.jobs import JobRecord
 _ACTIVE_S = 600.0
 # Seconds without activity after which the page marks a session as idle.
 IDLE_AFTER_S = 3600.0
-_NO_JOBS = ClusterJobs()
+_NO_JOBS: Mapping[str, ClusterJobs] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,12 +117,12 @@ def describe_administration(sessions: Sequence[SessionRow]) -> AdministrationVie
 
 
 def list_sessions(
-    users: Iterable[Any], now: datetime, jobs: ClusterJobs = _NO_JOBS
+    users: Iterable[Any], now: datetime, jobs: Mapping[str, ClusterJobs] = _NO_JOBS
 ) -> list[SessionRow]:
     """Return a row for each active session, from what the hub itself knows.
 
     `users` are JupyterHub's; users with a session are always loaded. `now` has its time zone.
-    Of the cluster's `jobs` those of the sessions' kernels count.
+    Of the `jobs` by cluster those of the sessions' kernels count.
     """
     return [
         _describe_row(user.name, name, spawner, now, jobs)
@@ -133,9 +133,10 @@ def list_sessions(
 
 
 def _describe_row(
-    user: str, name: str, spawner: SessionMixin, now: datetime, jobs: ClusterJobs
+    user: str, name: str, spawner: SessionMixin, now: datetime, jobs: Mapping[str, ClusterJobs]
 ) -> SessionRow:
     session: Session | None = spawner.session
+    kernels = jobs.get(session.cluster if session else "", ClusterJobs()).kernels_of(user)
     record: JobRecord | None = spawner.job_record
     is_started = record is not None and record.state.phase is Phase.RUNNING
     began_s = slurm_time_s(record.starts_at) if record is not None and is_started else 0.0
@@ -151,7 +152,7 @@ def _describe_row(
         left_s=spawner.left_s if is_started else None,
         idle_s=_idle_s(spawner, now) if spawner.ready else None,
         job_id=session.job_id if session else 0,
-        kernels=find_kernel_gpus(jobs.kernels_of(user), session.job_id if session else 0, now),
+        kernels=find_kernel_gpus(kernels, session.job_id if session else 0, now),
     )
 
 

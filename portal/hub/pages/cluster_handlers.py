@@ -14,6 +14,7 @@ from dsportal.slurm.errors import PortalError
 from portal.hub.messages.stop_notices import shared_notices
 from portal.hub.pages.all_sessions import list_sessions
 from portal.hub.pages.cluster_view import ClusterView, describe_cluster
+from spawner.hub.cluster_offer import ClusterOffer
 from spawner.slurm.catalog import Catalog
 
 # What comes later is shown the next time.
@@ -26,20 +27,26 @@ class ClusterHandler(BaseHandler):
     @authenticated
     async def get(self) -> None:
         """Show the page."""
-        page = self.render_template("cluster.html", cluster=await self._describe())
+        spawner = self.current_user.spawner
+        here = spawner.on(spawner.offered_cluster(self.get_query_argument("cluster", "")))
+        page = self.render_template(
+            "cluster.html",
+            cluster=await self._describe(here),
+            shown=here.cluster.name,
+            titles={name: spawner.on(name).title for name in ("", *spawner.clusters)},
+        )
         self.finish(await page)
 
-    async def _describe(self) -> ClusterView:
-        spawner = self.current_user.spawner
+    async def _describe(self, here: ClusterOffer) -> ClusterView:
         sessions = list_sessions(self.users.values(), datetime.now(UTC))
         catalog, problem = None, ""
         try:
-            catalog = offered(await spawner.read_catalog(), spawner.partitions)
+            catalog = offered(await here.read_catalog(), here.traits.partitions)
         except PortalError as error:
             problem = error.message
         jobs, jobs_problem = None, ""
         try:
-            jobs = await spawner.cluster.read_jobs(patience_s=_PATIENCE_S)
+            jobs = await here.cluster.read_jobs(patience_s=_PATIENCE_S)
         except PortalError as error:
             jobs_problem = error.message
         return describe_cluster(
@@ -50,7 +57,7 @@ class ClusterHandler(BaseHandler):
             # Once is enough if Slurm answers nothing.
             jobs_problem="" if problem else jobs_problem,
             user=self.current_user.name,
-            accuracy=spawner.cluster.forecasts.accuracy,
+            accuracy=here.cluster.forecasts.accuracy,
         )
 
 

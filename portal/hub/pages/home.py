@@ -19,6 +19,7 @@ from portal.hub.settings.site_storage import SiteStorage
 from portal.hub.sharing.grants import Grant, Grants
 from portal.hub.sharing.shares import SharedSession, key_of, list_shared_sessions, list_shares
 from spawner.hub.session_mixin import SessionMixin
+from spawner.session.cluster import latest_jobs_of
 from spawner.slurm.cluster_jobs import ClusterJob
 from spawner.space import Space
 
@@ -139,14 +140,15 @@ class HomePage:
         usage, storage, budgets = await asyncio.gather(
             self._ask_usage(user),
             self._ask_storage(user),
-            user.spawner.describe_budgets(PATIENCE_S),
+            user.spawner.on("").describe_budgets(PATIENCE_S),
         )
         cards = tuple(describe_cards(user))
         if self._offers_sharing:
             cards = tuple(self._with_shares(card, user.spawners[card.name]) for card in cards)
         if any(card.is_ready for card in cards):
-            jobs = await user.spawner.cluster.latest_jobs(patience_s=PATIENCE_S)
-            kernels = jobs.kernels_of(user.name)
+            clusters = user.spawner.all_clusters()
+            jobs = await latest_jobs_of(clusters, patience_s=PATIENCE_S)
+            kernels = {name: of_cluster.kernels_of(user.name) for name, of_cluster in jobs.items()}
             cards = tuple(_with_kernels(card, user, kernels) for card in cards)
         is_changing = usage.is_late or storage.is_late or any(c.view.is_changing for c in cards)
         return HomeView(
@@ -169,9 +171,9 @@ class HomePage:
         )
 
     async def _ask_usage(self, user: Any) -> UsageView:
-        now = self._now()
+        here, now = user.spawner.on(""), self._now()
         try:
-            allocations = await user.spawner.cluster.read_allocations(
+            allocations = await here.cluster.read_allocations(
                 user.name, usage_start(now), patience_s=PATIENCE_S
             )
         except PortalError as error:
@@ -182,15 +184,15 @@ class HomePage:
         ids = await asyncio.to_thread(newest_sessions, allocations)
         uses: Mapping[str, JobUse] | None = None
         with contextlib.suppress(PortalError):
-            uses = await user.spawner.cluster.read_uses(ids, patience_s=PATIENCE_S)
+            uses = await here.cluster.read_uses(ids, patience_s=PATIENCE_S)
         return await asyncio.to_thread(describe_usage, allocations, now, uses or NO_USES)
 
     async def _ask_storage(self, user: Any) -> StorageView:
         own = {place.folder_of(user.name): place.label for place in self._written}
         personal = {place.folder_of(user.name) for place in self._written if place.is_personal}
-        folders = {HOME: "Home folder", **own}
+        folders, here = {HOME: "Home folder", **own}, user.spawner.on("")
         try:
-            spaces = await user.spawner.cluster.read_spaces(
+            spaces = await here.cluster.read_spaces(
                 user.name, tuple(folders), patience_s=PATIENCE_S
             )
         except PortalError as error:
@@ -222,10 +224,12 @@ def describe_cards(user: Any) -> list[SessionCard]:
     ]
 
 
-def _with_kernels(card: SessionCard, user: Any, jobs: Sequence[ClusterJob]) -> SessionCard:
+def _with_kernels(
+    card: SessionCard, user: Any, jobs: Mapping[str, Sequence[ClusterJob]]
+) -> SessionCard:
     session = user.spawners[card.name].session
-    job_id = session.job_id if session is not None and card.is_ready else 0
-    held = find_kernel_gpus(jobs, job_id, datetime.now().astimezone())
+    job_id, cluster = (session.job_id, session.cluster) if session and card.is_ready else (0, "")
+    held = find_kernel_gpus(jobs.get(cluster, ()), job_id, datetime.now().astimezone())
     if not held.words:
         return card
     fact = StateFact("GPUs of kernels", held.words, f"{format_gpu_hours(held.hours)} so far")

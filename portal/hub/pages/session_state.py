@@ -173,6 +173,8 @@ def _facts(spawner: SessionMixin, now: datetime) -> tuple[StateFact, ...]:
         return ()
     detail = "simulated" if spawner.simulated_gpus else ""
     facts = [StateFact("GPUs", str(session.n_gpus), detail)]
+    if session.cluster:
+        facts.append(StateFact("Cluster", session.cluster))
     record: JobRecord | None = spawner.job_record
     if record is not None and record.state.phase is Phase.RUNNING:
         facts.append(StateFact("Node", record.node))

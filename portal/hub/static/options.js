@@ -80,7 +80,9 @@ function refreshQuietly() {
 if (offer) {
   form.addEventListener("change", (event) => {
     showLink();
-    if (event.target.name !== "gpus") refreshQuietly();
+    // Another cluster has other partitions, sizes and limits: a form of its own.
+    if (event.target.name === "cluster") window.location.search = chosen();
+    else if (event.target.name !== "gpus") refreshQuietly();
   });
   setInterval(refreshQuietly, REFRESH_MS);
   refreshQuietly();

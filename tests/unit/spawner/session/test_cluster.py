@@ -2,13 +2,16 @@
 
 import asyncio
 import logging
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from spawner.client.accounting import Accounting
+from spawner.client.command import Completed
 from spawner.errors import SlurmUnavailableError
 from spawner.options.traits import SiteTraits
-from spawner.session.cluster import Cluster
+from spawner.session.cluster import Cluster, find_clusters, shared_cluster
 from spawner.slurm.associations import Associations
 from spawner.slurm.catalog import Catalog
 from tests.hub.private_hub import node_line
@@ -97,3 +100,46 @@ async def test_an_address_is_the_one_that_slurm_knows(
 
     assert await cluster.read_address("node01") == "10.77.0.1"
     assert await cluster.read_address("added") == "added"
+
+
+def test_each_cluster_of_a_hub_is_made_once_and_asked_by_its_own_slurm_conf() -> None:
+    log, settings = logging.getLogger("test"), {"cookie_secret": b"secret"}
+    there = {"slurm_conf": "/etc/slurm-volta/slurm.conf", "absent_s": 7.0}
+    traits: Any = SiteTraits(clusters={"volta": there}, forecast_path="/hub/forecasts.json")
+
+    def made(name: str = "") -> Cluster:
+        return shared_cluster(settings, traits, name=name, known_ids=set, log=log)
+
+    first, volta, gone = made(), made("volta"), made("gone")
+
+    assert (made(), made("volta")) == (first, volta)
+    assert find_clusters(settings) == {"": first, "volta": volta, "gone": gone}
+    assert (first.hub, first.slurm.address.slurm_conf) == (volta.hub, "")
+    assert volta.slurm.address.slurm_conf == "/etc/slurm-volta/slurm.conf"
+    # Sessions may outlive its entry, and no other cluster may answer for them.
+    assert gone.slurm.address.slurm_conf not in {"", volta.slurm.address.slurm_conf}
+    assert first.watcher is not volta.watcher
+
+
+async def test_an_answer_that_hubs_share_is_of_one_cluster_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async def query(argv: object, *, slurm_conf: str, **_: object) -> Completed:
+        return Completed(exit_code=0, stdout=f"SLURM_CONF = {slurm_conf}\n", stderr="")
+
+    monkeypatch.setattr("spawner.client.slurm.query", query)
+    log, settings = logging.getLogger("test"), {"cookie_secret": b"secret"}
+    traits: Any = SiteTraits(
+        clusters={"volta": {"slurm_conf": "/volta.conf"}}, answers_dir=str(tmp_path)
+    )
+
+    answers = [
+        (
+            await shared_cluster(
+                settings, traits, name=name, known_ids=set, log=log
+            ).slurm.read_config()
+        )
+        for name in ("", "volta")
+    ]
+
+    assert [answer["SLURM_CONF"] for answer in answers] == ["", "/volta.conf"]

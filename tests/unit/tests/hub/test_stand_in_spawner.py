@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from portal.hub import pages
+from spawner.hub.cluster_offer import ClusterOffer
 from spawner.options.traits import SiteTraits
 from spawner.session import cluster as real_cluster
 from spawner.session.spawn_error import StartFailedError
@@ -25,6 +26,7 @@ READERS = ("admin", "form", "mail", "messages", "pages")
 PAIRS = (
     (StandInSpawner, SlurmGPUSpawner),
     (stand_in_spawner.Cluster, real_cluster.Cluster),
+    (stand_in_spawner.StandInOffer, ClusterOffer),
 )
 OFFERED = [
     pytest.param(stand_in, real, name, id=f"{stand_in.__name__}.{name}")
@@ -87,7 +89,9 @@ def test_what_the_stand_in_offers_the_real_one_offers_in_the_same_form(
     assert len(both) <= 1
 
 
-@pytest.mark.parametrize(("owner", "pair"), [("spawner", PAIRS[0]), ("spawner.cluster", PAIRS[1])])
+@pytest.mark.parametrize(
+    ("owner", "pair"), [("spawner", PAIRS[0]), ("here.cluster", PAIRS[1]), ("here", PAIRS[2])]
+)
 def test_what_the_pages_read_both_have(owner: str, pair: tuple[type, type]) -> None:
     read = set(read_by_pages(owner))
 
@@ -99,9 +103,11 @@ class OneNode(SiteTraits):
     """A spawner's settings, and a cluster with one node."""
 
     req_account = req_partition = req_qos = StandInSpawner.req_account
-    limits = StandInSpawner.limits
     user = SimpleNamespace(name="ada")
     session: Any = None
+
+    def on(self, cluster: str) -> Any:
+        return self
 
     async def read_catalog(self) -> Catalog:
         return Catalog.parse(node_line("node01"))

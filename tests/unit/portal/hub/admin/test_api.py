@@ -178,7 +178,7 @@ async def test_health_writes_nothing_where_no_session_was_since_the_hub_started(
         db.delete(row)
     db.commit()
     hub.app.users.clear()
-    monkeypatch.setattr(api, "find_cluster", lambda _: None)
+    monkeypatch.setattr(api, "find_clusters", lambda _: {})
     written: list[str] = []
     monkeypatch.setattr(db, "commit", lambda: written.append("row"))
 

@@ -17,7 +17,9 @@ from spawner.options.job_options import JobOptions
 from spawner.options.limit_messages import OwnedLimits
 from spawner.options.limits import Limits
 from spawner.options.offer import read_limits
-from spawner.options.traits import SiteTraits
+from spawner.options.traits import SiteTraits, traits_on
+from spawner.settings.slurm import SlurmSettings
+from spawner.settings.traits import read_traits
 from spawner.slurm.associations import AssociationLimits
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.scontrol import Reservation
@@ -72,7 +74,7 @@ class Page(HTMLParser):
 
 
 class PageSide(SiteTraits):
-    """What the form reads of a spawner."""
+    """What the form reads of a spawner, and of what its user may ask of its one cluster."""
 
     def __init__(self, sinfo: str | None, **traits: Any) -> None:
         super().__init__(**{"partitions": ["jupyter"], "allow_cpu_only": False, **traits})
@@ -87,6 +89,26 @@ class PageSide(SiteTraits):
         self.n_asked = 0
         self.account: str | None = None
         self.late_limits: Limits | None = None
+        self.cluster = SimpleNamespace(name="")
+        self.traits: SiteTraits = self
+        self.others: dict[str, PageSide] = {}
+
+    def add_cluster(self, name: str, other: "PageSide", **traits: object) -> None:
+        """Give the site a further cluster, which answers as `other` does."""
+        self.clusters = {**self.clusters, name: traits}
+        other.clusters = {name: traits}
+        other.cluster, other.traits = SimpleNamespace(name=name), traits_on(other, name)  # type: ignore[arg-type]
+        self.others[name] = other
+
+    def on(self, cluster: str) -> "PageSide":
+        return self.others.get(cluster, self)
+
+    def offered_cluster(self, name: object) -> str:
+        return name if isinstance(name, str) and name in self.clusters else ""
+
+    @property
+    def title(self) -> str:
+        return read_traits(self.traits, SlurmSettings).title
 
     async def knows_limits(self, patience_s: float) -> bool:
         self.own = self.late_limits or self.own
@@ -447,3 +469,44 @@ def test_a_partition_says_which_lengths_it_does_not_take() -> None:
     assert page.marked("hours") == ["4"]
     assert page.disabled("hours") == ["8", "12", "24"]
     assert "short allows 4 hours." in page.text
+
+
+def two_clusters(sinfo: str | None, marked: str = "") -> PageSide:
+    """Return a site whose second cluster answers so."""
+    spawner = PageSide(node_line("node01"), slurm_title="Kepler")
+    spawner.add_cluster("volta", PageSide(sinfo), slurm_title="Volta")
+    spawner.user_options = {"cluster": marked} if marked else {}
+    spawner.forecasts["1"] = Forecast(answer=NOON + timedelta(hours=2), made_at=NOON)
+    spawner.others["volta"].forecasts["1"] = Forecast(answer=NOON, made_at=NOON)
+    return spawner
+
+
+def test_two_clusters_are_side_by_side_with_their_starts_and_free_gpus() -> None:
+    page = show(two_clusters(node_line("node01")), wait_s=1)
+
+    assert [item["value"] for item in page.fields["cluster"]] == ["", "volta"]
+    assert page.marked("cluster") == [""]
+    assert "Kepler about 14:00, 4 of 4 free" in page.text
+    assert "Volta starts now, 4 of 4 free" in page.text
+
+
+def test_the_sizes_of_a_form_are_those_of_the_marked_cluster() -> None:
+    page = show(two_clusters(node_line("node01").replace("v100:4", "v100:2"), "volta"), wait_s=1)
+
+    assert page.marked("cluster") == ["volta"]
+    assert [radio["value"] for radio in page.radios] == ["1", "2"]
+    assert page.links[-1] is not None
+    assert "cluster=volta" in page.links[-1]
+
+
+@pytest.mark.parametrize("marked", ["", "volta", "gone"])
+def test_a_cluster_that_does_not_answer_keeps_nobody_from_the_other(marked: str) -> None:
+    page = show(two_clusters(None, marked), wait_s=1)
+
+    assert "Volta does not answer" in page.text
+    assert (page.marked("cluster"), page.disabled("cluster")) == ([""], ["volta"])
+    assert page.checked == ["1"]
+
+
+def test_a_site_with_one_cluster_has_no_choice_of_it() -> None:
+    assert "cluster" not in show(PageSide(node_line("node01"))).fields

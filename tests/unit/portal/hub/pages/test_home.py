@@ -75,7 +75,8 @@ def user_with(cluster: FakeCluster, *names: str) -> Any:
             pending=None,
             user_options={},
             ending=None,
-            describe_budgets=describe_budgets,
+            on=lambda _: SimpleNamespace(describe_budgets=describe_budgets, cluster=cluster),
+            all_clusters=lambda: [cluster],
         )
 
     spawners = {name: spawner(name) for name in ("", *names)}
