@@ -40,6 +40,7 @@ These pages have every table and key of `portal.toml`, as `dsportal config refer
             "[forecast]",
             "[preflight]",
             "[slurm]",
+            "[clusters.NAME]",
             "[extension]",
             "SlurmGPUSpawner",
         ),

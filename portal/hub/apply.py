@@ -253,14 +253,17 @@ def _apply_spawner(c: Any, settings: Settings, hubs: Hubs | None) -> None:
     hub = settings.hub
     c.JupyterHub.spawner_class = "spawner.spawner.SlurmGPUSpawner"
     spawner = c.SlurmGPUSpawner
-    spawner.update(settings.trait_values)
+    spawner.update(_of_cluster(settings))
+    spawner.clusters = {
+        name: {**_of_cluster(there), "slurm_title": own.title, "slurm_conf": str(own.slurm_conf)}
+        for name, (own, there) in settings.clusters.items()
+    }
     spawner.hub_connect_url = hub.sessions_url
     if hub.internal_tls:
         spawner.certificates_dir = str(hub.certificates_dir)
     spawner.forecast_path = str(hub.state_dir / "forecasts.json")
     if hubs:
         spawner.answers_dir = str(hubs.folder / "slurm")
-    spawner.server_argv = [settings.environments.server_program]
     spawner.pages = settings.pages
     if settings.mail.server:
         spawner.mail_times = list(CHOICES)
@@ -290,6 +293,12 @@ def _apply_spawner(c: Any, settings: Settings, hubs: Hubs | None) -> None:
 
     spawner.pre_spawn_hook = before_start
     spawner.post_stop_hook = after_stop
-    spawner.preflight = settings.start_checks
-    spawner.session_settings = session_settings(settings)
-    spawner.environment = public_variables(settings)
+
+
+def _of_cluster(settings: Settings) -> dict[str, Any]:
+    return settings.trait_values | {
+        "server_argv": [settings.environments.server_program],
+        "preflight": settings.start_checks,
+        "session_settings": session_settings(settings),
+        "environment": public_variables(settings),
+    }

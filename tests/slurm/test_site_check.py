@@ -11,8 +11,16 @@ import pytest
 from deploy.one_machine.layout import PORTAL_TOML
 from tests.slurm.conftest import USER
 from tests.support.eventually import eventually
+from tests.support.second_cluster import CLUSTERS, NAME, PARTITION, SLURM_CONF, SecondCluster
 
 DSPORTAL = "/opt/data-scientist-portal/environments/hub/bin/dsportal"
+
+OWN_TABLE = f"""
+[clusters.{NAME}]
+title = "Volta"
+slurm_conf = "{SLURM_CONF}"
+[clusters.{NAME}.partitions.{PARTITION}]
+"""
 
 
 def check(settings: Path, *options: str) -> tuple[int, dict[str, list[dict[str, Any]]]]:
@@ -108,3 +116,21 @@ def test_what_neighbours_and_strangers_would_find_is_told(changed: Path, tmp_pat
     assert exit_code == 1
     assert grades["the"] == "problem", "port 8000 takes requests from other hosts"
     assert grades["users"] == "warning", "nobody looks at LDAP again"
+
+
+def test_the_check_looks_at_each_cluster_and_tries_a_job_on_it(
+    volta: SecondCluster, changed: Path
+) -> None:
+    changed.write_text(changed.read_text() + OWN_TABLE)
+    own = ("slurm", "programs", "partitions", "trial")
+    only = [word for name in own for word in ("--only", f"{name}-{NAME}")]
+
+    _, found = check(changed, "--user", USER, *only)
+    assert {one["grade"] for ones in found.values() for one in ones} == {"ok"}
+    assert set(found) == {*(f"{name}-{NAME}" for name in own[:3]), f"trial-{NAME}-{PARTITION}"}
+
+    CLUSTERS.write_text("")
+    _, found = check(changed, "--only", f"programs-{NAME}", "--only", "slurm")
+    grades = {name: ones[0]["grade"] for name, ones in found.items()}
+    assert grades[f"programs-{NAME}"] == "problem"
+    assert grades["slurm"] == grades[f"slurm-{NAME}"] == "ok"

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from portal.hub.settings.assistant import AssistantSettings
+from portal.hub.settings.clusters import ClusterSettings, split_clusters
 from portal.hub.settings.hub import HubSettings
 from portal.hub.settings.hubs import HubsSettings
 from portal.hub.settings.limits import GroupSettings, LimitSettings
@@ -70,6 +71,7 @@ class Settings(SessionTables, HubTables):
     groups: dict[str, GroupSettings]
     users: dict[str, LimitSettings]
     named_storage: dict[str, NamedStorageSettings]
+    clusters: dict[str, tuple[ClusterSettings, "Settings"]]
 
     @property
     def trait_values(self) -> dict[str, Any]:
@@ -157,13 +159,13 @@ def parse_settings(tables: dict[str, Any], path: Path) -> Settings:
 
     `tables` is the TOML parser's result; `path` is only for messages.
     """
-    known = [*TABLES, "partitions", "groups", "users", "tools"]
+    known = [*TABLES, "partitions", "groups", "users", "tools", "clusters"]
     for name, value in tables.items():
         if name not in known:
             raise SettingsError(_unknown_table(name, value, known, path))
     # First: a table [storage.NAME] would be an unknown key of [storage].
     storage, named = split_storage(tables.get("storage", {}))
-    tables = {**tables, "storage": storage}
+    whole, tables = tables, {**tables, "storage": storage}
     read: dict[str, Any] = {
         name: read_table(cls, tables.get(name, {}), where=f"[{name}] of {path}", elsewhere=TABLES)
         for name, cls in TABLES.items()
@@ -182,6 +184,11 @@ def parse_settings(tables: dict[str, Any], path: Path) -> Settings:
             rule="a valid name: small letters, digits, '-'",
         ),
         named_storage=read_named_storage(named, path),
+        # Last: the tables that they change are known to be tables by now.
+        clusters={
+            name: (own, parse_settings(there, Path(f"{path}, cluster {name}")))
+            for name, (own, there) in split_clusters(whole, path).items()
+        },
         **read,
     )
     _refuse_partitions(settings, path)

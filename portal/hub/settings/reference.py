@@ -8,6 +8,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from portal.hub.settings.clusters import ClusterSettings
 from portal.hub.settings.limits import GroupSettings, LimitSettings
 from portal.hub.settings.loader import TABLES
 from portal.hub.settings.partitions import PartitionSettings
@@ -24,6 +25,7 @@ NAMED_TABLES: dict[str, type] = {
     "users": LimitSettings,
     "storage": NamedStorageSettings,
     "tools": ToolSettings,
+    "clusters": ClusterSettings,
 }
 _REFERENCE_HEAD = """\
 # Settings
@@ -63,6 +65,7 @@ def example_toml() -> str:
         _optional_table("users.ada", LimitSettings),
         _optional_table("storage.scratch", NamedStorageSettings),
         _optional_table("tools.netron", ToolSettings),
+        _optional_table("clusters.volta", ClusterSettings),
     ]
     return "\n".join([EXAMPLE_HEAD, *tables, offered, *optional])
 

@@ -32,8 +32,9 @@ from portal.site.checks.slurm import (
     check_private_data,
     check_slurm,
 )
-from portal.site.checks.sudo import check_rights
+from portal.site.checks.sudo import check_cluster_line, check_rights
 from portal.site.checks.user import check_storage
+from spawner.client.command import ClusterAddress
 from spawner.client.slurm import Slurm
 from spawner.errors import SiteError
 from spawner.options.traits import SiteTraits
@@ -87,12 +88,6 @@ def list_checks(
     those of `read_secret_names`.
     """
     traits = SiteTraits()
-    slurm = Slurm(
-        launcher_argv=traits.launcher_argv,
-        sudo_argv=traits.sudo_argv,
-        timeout_s=settings.slurm.timeout_s,
-    )
-    user = arguments.user
     rights = partial(
         check_rights,
         account,
@@ -100,9 +95,47 @@ def list_checks(
         extender=traits.extender_argv[0],
         needs_extender=settings.extension.hours > 0,
     )
+    firsts, trials = _cluster_checks(traits, settings, arguments, ClusterAddress())
+    for name, (own, there) in settings.clusters.items():
+        address = ClusterAddress(name=name, slurm_conf=str(own.slurm_conf))
+        more_firsts, more_trials = _cluster_checks(traits, there, arguments, address)
+        programs = partial(check_cluster_line, Path(traits.launcher_argv[0]), address)
+        firsts += [Check(name=f"programs-{name}", run=programs), *more_firsts]
+        trials += more_trials
+    user = arguments.user
+    return [
+        Check(name="settings", run=partial(check_settings, settings, arguments.settings)),
+        *firsts,
+        Check(name="sudo", run=rights),
+        _login_check(settings, secret_names),
+        *([Check(name="user", run=partial(check_user, user))] if user else []),
+        Check(name="database", run=partial(check_database, settings.hub)),
+        Check(name="proxy", run=partial(check_proxy, settings)),
+        *([_mail_check(settings.mail)] if settings.mail.server else []),
+        Check(name="tls", run=partial(check_front_end, settings.hub)),
+        Check(name="hardening", run=partial(check_hardening, settings)),
+        Check(name="versions", run=check_versions),
+        *trials,
+    ]
+
+
+def _cluster_checks(
+    traits: SiteTraits, settings: Settings, arguments: argparse.Namespace, address: ClusterAddress
+) -> tuple[list[Check], list[Check]]:
+    """Return the checks of a cluster, those with jobs apart; `settings` are those that hold there.
+
+    Their names end in the cluster's, except those of the first cluster.
+    """
+    slurm = Slurm(
+        launcher_argv=traits.launcher_argv,
+        sudo_argv=traits.sudo_argv,
+        address=address,
+        timeout_s=settings.slurm.timeout_s,
+    )
+    user, end = arguments.user, f"-{address.name}" if address.name else ""
     trials = [
         Check(
-            name=f"trial-{partition}",
+            name=f"trial{end}-{partition}",
             run=partial(
                 check_partition,
                 slurm,
@@ -119,7 +152,7 @@ def list_checks(
     ]
     gpus = [
         Check(
-            name=f"gpus-{partition}",
+            name=f"gpus{end}-{partition}",
             run=partial(
                 check_gpus, slurm, settings, user=user, partition=partition, wait_s=arguments.wait
             ),
@@ -127,26 +160,15 @@ def list_checks(
         )
         for partition in settings.partitions
     ]
+    storage = partial(check_storage, slurm, settings, user)
     return [
-        Check(name="settings", run=partial(check_settings, settings, arguments.settings)),
-        Check(name="slurm", run=partial(check_slurm, slurm)),
-        Check(name="clock", run=partial(check_clock, slurm)),
-        Check(name="privatedata", run=partial(check_private_data, slurm)),
-        Check(name="accounting", run=partial(check_accounting, slurm)),
-        Check(name="partitions", run=partial(check_partitions, slurm, settings)),
-        Check(name="sudo", run=rights),
-        _login_check(settings, secret_names),
-        *([Check(name="user", run=partial(check_user, user))] if user else []),
-        Check(name="storage", run=partial(check_storage, slurm, settings, user), timeout_s=40),
-        Check(name="database", run=partial(check_database, settings.hub)),
-        Check(name="proxy", run=partial(check_proxy, settings)),
-        *([_mail_check(settings.mail)] if settings.mail.server else []),
-        Check(name="tls", run=partial(check_front_end, settings.hub)),
-        Check(name="hardening", run=partial(check_hardening, settings)),
-        Check(name="versions", run=check_versions),
-        *trials,
-        *gpus,
-    ]
+        Check(name=f"slurm{end}", run=partial(check_slurm, slurm)),
+        Check(name=f"clock{end}", run=partial(check_clock, slurm)),
+        Check(name=f"privatedata{end}", run=partial(check_private_data, slurm)),
+        Check(name=f"accounting{end}", run=partial(check_accounting, slurm)),
+        Check(name=f"partitions{end}", run=partial(check_partitions, slurm, settings)),
+        Check(name=f"storage{end}", run=storage, timeout_s=40),
+    ], [*trials, *gpus]
 
 
 def _login_check(settings: Settings, secret_names: frozenset[str] | None) -> Check:

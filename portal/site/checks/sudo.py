@@ -4,10 +4,11 @@ import os
 from pathlib import Path
 
 from portal.site.checks.finding import Finding, ok, problem
-from spawner.client.command import run_command
+from spawner.client.command import ClusterAddress, run_command
 from spawner.root_owned import open_to_others
 from spawner.sudo_rules import SudoRule, parse_rules
 
+CLUSTERS = "clusters.env"
 LIST_ARGV = ("sudo", "-n", "-l")
 # These include root.
 _TOO_MANY = frozenset({"ALL", "root", "%root", "#0", "%#0"})
@@ -105,3 +106,18 @@ def _faults_of_program(program: Path) -> list[Finding]:
             f"chown root:root {path}; chmod go-w {path}",
         )
     ]
+
+
+async def check_cluster_line(launcher: Path, address: ClusterAddress) -> list[Finding]:
+    """Check that the programs of sudo know a further cluster, by the hub's own slurm.conf."""
+    path, line = launcher.with_name(CLUSTERS), f"{address.name}={address.slurm_conf}"
+    if not path.exists() or line not in path.read_text().splitlines():
+        return [
+            problem(
+                f"{path} has no line {line}, so no session can start on this cluster.",
+                f"As root: echo {line} >> {path}",
+            )
+        ]
+    if (open_path := open_to_others(path)) is not None:
+        return [problem(f"{open_path} can be changed by others.", f"chown root:root {open_path}")]
+    return [ok(f"the launcher has {address.slurm_conf}, too.")]

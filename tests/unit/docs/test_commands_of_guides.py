@@ -76,6 +76,7 @@ RUN = (
     RunBy(r"dsportal (un)?drain.*", "tests/hub/test_operations.py", '"drain"'),
     RunBy(r"dsportal sessions stop .*", "tests/hub/test_operations.py", '"sessions", "stop"'),
     RunBy(r"echo .*extra-server.txt", "tests/deploy/test_site_packages.py", "extra"),
+    RunBy(r"echo volta=.*clusters\.env", "tests/slurm/conftest.py", "CLUSTERS.write_text"),
     RunBy(r"curl -LO .*/dsportal\.pyz", "tests/support/laptop.py", "/hub/help/dsportal.pyz"),
     RunBy(r"python3 dsportal\.pyz setup .*", "tests/support/laptop.py", '"setup"'),
     RunBy(r"python3 dsportal\.pyz login .*", "tests/hub/test_laptop.py", '"login"'),

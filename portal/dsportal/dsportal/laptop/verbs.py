@@ -26,6 +26,7 @@ from .setup import check_websocket, known_portal, log_in, set_up
 START_OPTIONS = {
     "gpus": "number of GPUs",
     "hours": "length",
+    "cluster": "cluster, where the site has several",
     "gpu_type": "type of GPU",
     "partition": "Slurm partition",
     "account": "Slurm account",
