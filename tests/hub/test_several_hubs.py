@@ -1,6 +1,7 @@
 """Two hubs that share the users of one portal, behind the nginx of deploy/up --hubs 2."""
 
 import contextlib
+import itertools
 import json
 import os
 import signal
@@ -18,7 +19,9 @@ from portal.hub.hubs.placement import Hubs
 from portal.hub.hubs.transfer import COOKIE, LIFE_S, Tickets
 from tests.hub.private_hub import LDAP_LOGIN, Browser, PrivateHub, find_proxy, running_hub_with
 from tests.hub.private_nginx import find_nginx
+from tests.hub.private_openid import CLIENT_ID, CLIENT_SECRET, running_provider
 from tests.hub.private_slapd import BASE, SLAPD, Authority, free_port, running_slapd
+from tests.hub.test_other_login import OPENID_LOGIN
 from tests.support.eventually import eventually
 
 pytestmark = pytest.mark.skipif(
@@ -59,24 +62,28 @@ class Portal:
 
 
 @contextlib.contextmanager
-def running_portal(folder: Path, authority: Authority) -> Iterator[Portal]:
-    """Run two hubs and nginx; yield them when all answer."""
+def ldap_portal(folder: Path, authority: Authority) -> Iterator[Portal]:
+    """Run two hubs that ask LDAP; yield them when all answer."""
     folder.mkdir(exist_ok=True)
+    with running_slapd(folder / "slapd", authority, PEOPLE) as (port, _):
+        servers = json.dumps([f"ldap://127.0.0.1:{port}"])
+        login = LDAP_LOGIN.format(servers=servers, ca=authority.certificate, base=BASE)
+        with running_portal(folder, f'{login}blocked_users = ["edsger"]\n') as portal:
+            yield portal
+
+
+@contextlib.contextmanager
+def running_portal(folder: Path, login: str, **environment: str) -> Iterator[Portal]:
+    """Run two hubs with these keys of [login], and nginx; yield them when all answer."""
     shared = folder / "hubs"
     shared.mkdir(mode=0o700)
     port = free_port()
+    login += f'[hubs]\npaths = ["/a/", "/b/"]\nfolder = "{shared}"\n'
     with contextlib.ExitStack() as stack:
-        ldap, _ = stack.enter_context(running_slapd(folder / "slapd", authority, PEOPLE))
-        login = LDAP_LOGIN.format(
-            servers=json.dumps([f"ldap://127.0.0.1:{ldap}"]), ca=authority.certificate, base=BASE
-        )
-        login += (
-            f'blocked_users = ["edsger"]\n[hubs]\npaths = ["/a/", "/b/"]\nfolder = "{shared}"\n'
-        )
         portal = Portal(f"http://127.0.0.1:{port}", {}, shared)
         for path in PATHS:
             hub = stack.enter_context(
-                running_hub_with(folder / path.strip("/"), login, base_url=path)
+                running_hub_with(folder / path.strip("/"), login, base_url=path, **environment)
             )
             stack.callback(_end_proxy, folder / path.strip("/"))
             portal.hubs[path] = hub
@@ -121,7 +128,7 @@ def _end_proxy(folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def portal(tmp_path_factory: pytest.TempPathFactory, authority: Authority) -> Iterator[Portal]:
-    with running_portal(tmp_path_factory.mktemp("several"), authority) as running:
+    with ldap_portal(tmp_path_factory.mktemp("several"), authority) as running:
         yield running
 
 
@@ -261,7 +268,7 @@ def test_a_user_moves_when_the_last_session_has_ended(portal: Portal) -> None:
 def test_a_hub_that_is_killed_leaves_the_users_of_the_other_untouched(
     tmp_path: Path, authority: Authority
 ) -> None:
-    with running_portal(tmp_path / "portal", authority) as portal:
+    with ldap_portal(tmp_path / "portal", authority) as portal:
         user = portal.user_of("/b/")
         browser = portal.browser_at("/b/")
         browser.log_in(user)
@@ -278,3 +285,17 @@ def test_a_hub_that_is_killed_leaves_the_users_of_the_other_untouched(
             entrance = Browser(portal.hubs["/b/"])
             assert urlsplit(portal.page(entrance, "/").url).path == "/b/hub/login"
         assert urlsplit(entrance.log_in(user).url).path == "/b/hub/home"
+
+
+def test_a_login_at_an_openid_provider_leads_to_the_own_hub_too(tmp_path: Path) -> None:
+    with running_provider() as provider:
+        login = OPENID_LOGIN.format(client_id=CLIENT_ID, url=provider.url)
+        with running_portal(tmp_path, login, OAUTH_CLIENT_SECRET=CLIENT_SECRET) as portal:
+            for user_of, entrance in itertools.product(PATHS, PATHS):
+                provider.user = {"preferred_username": portal.user_of(user_of)}
+                browser = portal.browser_at(entrance)
+
+                home = browser.get("/hub/oauth_login")
+
+                assert urlsplit(home.url).path == f"{user_of}hub/home"
+                assert provider.user["preferred_username"] in home.text
