@@ -150,9 +150,9 @@ def _apply_pages(c: Any, settings: Settings, hubs: Hubs | None) -> None:
     c.JupyterHub.template_vars = {
         "announcements": lambda user: (
             *(Announcement(text=text, level=Level.WARNING) for text in describe_suspensions(user)),
-            *(hubs.announcements(user) if hubs else ()),
             *announced(),
         ),
+        "elsewhere": lambda user: hubs.elsewhere(user) if hubs else "",
         "other_hubs": [path for path in settings.hubs.paths if path != settings.hub.base_url],
         "classes_of": lambda _user: partial(classes_of, settings.groups),
         "describe_home": lambda _user: home.describe,

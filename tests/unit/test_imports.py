@@ -73,7 +73,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
     "portal/hub": {
         "settings": (),
         "log": (),
-        "hubs": ("settings", "messages"),
+        "hubs": ("settings",),
         "auth": ("settings", "hubs"),
         "network": ("settings", "auth"),
         "messages": ("settings",),

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from dsportal.whole_file import write_whole
-from portal.hub.messages.announcements import Announcement, Level
 from portal.hub.settings.loader import Settings
 from spawner.errors import SiteError
 from spawner.session.spawn_error import StartFailedError
@@ -110,7 +109,7 @@ class Hubs:
             now = self.place(user)
             moves[user] = Place(to) if at_once or now.hub == to else Place(now.hub, to)
             text = json.dumps({name: asdict(place) for name, place in sorted(moves.items())})
-            write_whole(self._moves_path, text.encode(), survives_power_loss=True)
+            write_whole(self._moves_path, text.encode(), mode=0o600, survives_power_loss=True)
         return moves[user]
 
     def refuse(self, spawner: Any) -> None:
@@ -127,15 +126,13 @@ class Hubs:
         others = (one for one in spawner.user.spawners.values() if one is not spawner)
         self.settle(spawner.user.name, is_active=any(one.active for one in others))
 
-    def announcements(self, user: Any) -> tuple[Announcement, ...]:
-        """Return what pages of this hub say to a user of another one.
+    def elsewhere(self, user: Any) -> str:
+        """Return the path of a user's hub; empty if it is this one.
 
         `user` is JupyterHub's, or None if nobody is logged in.
         """
-        if user is None or (home := self.place(user.name).hub) == self.own:
-            return ()
-        text = f"This is {self.own}. Your own sessions start at {home} of this portal."
-        return (Announcement(text=text, level=Level.INFO),)
+        home = self.own if user is None else self.place(user.name).hub
+        return "" if home == self.own else home
 
     @property
     def _moves_path(self) -> Path:

@@ -80,13 +80,11 @@ def test_a_session_starts_at_the_hub_of_its_user_alone(hubs: dict[str, Hubs]) ->
         hubs["/a/"].refuse(spawner_of(user))
 
 
-def test_pages_of_another_hub_say_whose_they_are(hubs: dict[str, Hubs]) -> None:
+def test_pages_of_another_hub_know_where_their_user_is(hubs: dict[str, Hubs]) -> None:
     user = SimpleNamespace(name=user_of(hubs, "/b/"))
 
-    assert not hubs["/b/"].announcements(user)
-    assert not hubs["/a/"].announcements(None)
-    (said,) = hubs["/a/"].announcements(user)
-    assert "/b/" in said.text
+    assert hubs["/b/"].elsewhere(user) == hubs["/a/"].elsewhere(None) == ""
+    assert hubs["/a/"].elsewhere(user) == "/b/"
 
 
 @pytest.mark.parametrize(
