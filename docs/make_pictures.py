@@ -38,6 +38,7 @@ PICTURES = {
     "session-refused": "browser/clock-6-refused",
     "job-preview": "browser/tools-job-preview",
     "jobs": "browser/tools-jobs",
+    "sweep": "browser/sweep",
     "training": "browser/6-digits-curves",
     "horovod": "browser/8-horovod",
     "tensorboard": "browser/7-tensorboard",

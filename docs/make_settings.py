@@ -22,11 +22,11 @@ _PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
 These pages have every table and key of `portal.toml`, as `dsportal config reference` prints them.
 `docs/make_settings.py` makes them. Do not edit them by hand.
 
-* This page: the hub, the login, its traffic, mail, the assistant
+* This page: the hub, the login, its traffic, messages, the assistant
 * [Settings of the form and of starts](settings-starts.md): what users may ask for, and limits
 * [Settings of a session](settings-sessions.md): JupyterLab, storage, tools
 """,
-        ("[site]", "[hub]", "[hubs]", "[login]", "[traffic]", "[mail]", "[assistant]"),
+        ("[site]", "[hub]", "[hubs]", "[login]", "[traffic]", "[mail]", "[chat]", "[assistant]"),
     ),
     "settings-starts": (
         "Settings of the form and of starts",

@@ -65,6 +65,7 @@ def submit_notebook(
             walltime_s=request.walltime_s,
             command=command,
             begin=request.begin,
+            mail=request.mail_to is not None,
         )
 
 

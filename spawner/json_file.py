@@ -6,6 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from dsportal.whole_file import write_whole
+
 
 class JsonFile:
     """One JSON object in a file that only the hub writes.
@@ -42,10 +44,7 @@ class JsonFile:
         self._writer.shutdown()
 
     def _write(self, path: Path, text: str) -> None:
-        new_path = path.with_name(f".{path.name}.new")
         try:
-            # Renamed into place: a crash leaves the old or the new file, never a part.
-            new_path.write_text(text)
-            new_path.replace(path)
+            write_whole(path, text.encode(), mode=0o600)
         except OSError as error:
             self._log.warning("%s cannot be written: %s", path, error.strerror)

@@ -8,6 +8,7 @@ from typing import Any
 from portal.hub.admin.api import operation_routes
 from portal.hub.admin.people import people_routes
 from portal.hub.admin.tokens import PROXY, ensure_token, keep_private, site_services, token_path
+from portal.hub.admin.usage_page import usage_route
 from portal.hub.admin.visits import log_visits, visit_route
 from portal.hub.auth.client_address import parse_networks
 from portal.hub.auth.ldap_authenticator import PortalLDAPAuthenticator
@@ -24,8 +25,12 @@ from portal.hub.hubs.placement import Hubs
 from portal.hub.hubs.transfer import arrival_route
 from portal.hub.log.json_formatter import JSON_LOGGING
 from portal.hub.log.secret_filter import SECRET_LOGGING
-from portal.hub.mail.events import CHOICES
-from portal.hub.mail.watch import letterhead, watched_by
+from portal.hub.mail.setup import (
+    address_variables,
+    messages_routes,
+    note_addresses,
+    watch_sessions,
+)
 from portal.hub.messages.announcements import Announcement, AnnouncementBoard, Level
 from portal.hub.messages.drain import shared_drain
 from portal.hub.messages.stop_notices import shared_notices
@@ -63,7 +68,6 @@ from portal.hub.sharing.grants import shared_grants
 from portal.hub.sharing.rights_api import guest_route
 from portal.hub.sharing.shares import end_shares, key_of, share_routes
 from portal.response_headers import PlainHeaders
-from spawner.hub.patches.application import before_sessions
 from spawner.hub.patches.scopes import count_groups
 
 SECONDS_PER_DAY = 24 * 3600
@@ -157,6 +161,7 @@ def _apply_pages(c: Any, settings: Settings, hubs: Hubs | None) -> None:
         "classes_of": lambda _user: partial(classes_of, settings.groups),
         "describe_home": lambda _user: home.describe,
         "moment": lambda _user: render_moment,
+        "sends_messages": settings.sends_messages,
         "portal": PortalView.of(settings.site, settings.hub),
         "describe_session": lambda _user: describe_session,
         "describe_request": lambda _user: describe_request,
@@ -179,6 +184,8 @@ def _apply_pages(c: Any, settings: Settings, hubs: Hubs | None) -> None:
         visit_route(),
         *cluster_routes(notices_path=notices_path),
         class_route(settings.groups),
+        *messages_routes(settings),
+        usage_route(),
         *administration_routes(notices_path=notices_path),
         *operation_routes(notices_path=notices_path, drain_path=drain.path),
         *people_routes(notices_path=notices_path, drain_path=drain.path),
@@ -217,6 +224,7 @@ def _apply_login(c: Any, settings: Settings, hubs: Hubs | None) -> None:
         if "auth_state_groups_key" in cls.class_trait_names():
             # Groups are those of the UNIX account.
             authenticator.auth_state_groups_key = lambda _: ()
+    note_addresses(authenticator, settings)
     authenticator.support = settings.site.support
     authenticator.hubs = hubs
     authenticator.trusted_proxies = list(settings.hub.trusted_proxies)
@@ -265,11 +273,7 @@ def _apply_spawner(c: Any, settings: Settings, hubs: Hubs | None) -> None:
     if hubs:
         spawner.answers_dir = str(hubs.folder / "slurm")
     spawner.pages = settings.pages
-    if settings.mail.server:
-        spawner.mail_times = list(CHOICES)
-        before_sessions(
-            watched_by(settings.mail, letterhead(settings), hub.state_dir / "mail.json")
-        )
+    watch_sessions(spawner, settings)
     spawner.options_form = make_options_form(
         simulated_gpus=settings.site.simulated_gpus, wait_s=settings.forecast.wait_s
     )
@@ -300,5 +304,5 @@ def _of_cluster(settings: Settings) -> dict[str, Any]:
         "server_argv": [settings.environments.server_program],
         "preflight": settings.start_checks,
         "session_settings": session_settings(settings),
-        "environment": public_variables(settings),
+        "environment": public_variables(settings) | address_variables(settings),
     }

@@ -7,6 +7,7 @@ from typing import Any
 from spawner.client.time_limit import TimeLimits
 from spawner.errors import ExtensionError
 from spawner.hub.session_mixin import SessionMixin
+from spawner.options.budget_messages import ChargedBudgets
 from spawner.options.traits import SiteTraits
 from spawner.session.extension_policy import (
     ExtensionPolicy,
@@ -18,8 +19,11 @@ from spawner.session.extension_policy import (
 from spawner.session.session import job_comment
 from spawner.settings.extension import ExtensionSettings
 from spawner.settings.traits import read_traits
+from spawner.slurm.resources import Resources
 from spawner.slurm.squeue import RunningJob
 
+# As long as a start waits for it; without an answer the last one counts, or none.
+_BUDGETS_WAIT_S = 2.0
 _NOT_RUNNING = (
     "The session cannot be extended because its job is no longer running. Start a new session."
 )
@@ -79,6 +83,7 @@ async def extend_session(spawner: SessionMixin) -> None:
             ceilings=(
                 await _partition_ceiling(spawner, job.partition),
                 await _accounting_ceiling(spawner, job),
+                await _budget_ceiling(spawner, job),
             ),
         )
         waiting = await limits.list_waiting(job.partition)
@@ -142,3 +147,24 @@ async def _accounting_ceiling(spawner: SessionMixin, job: RunningJob) -> Walltim
     )
     what = f"{ceiling.of[:1].upper()}{ceiling.of[1:]}"
     return WalltimeLimit(what=what, most_s=ceiling.max_walltime_s)
+
+
+async def _budget_ceiling(spawner: SessionMixin, job: RunningJob) -> WalltimeLimit:
+    session = spawner.session
+    await spawner.cluster.read_budgets_again(_BUDGETS_WAIT_S)
+    charged = ChargedBudgets.of_job(
+        spawner.cluster.budgets,
+        user=job.key.user,
+        account=job.account,
+        partition=job.partition,
+        qos=job.qos,
+    )
+    if session is None:
+        return WalltimeLimit(what="", most_s=None)
+    held = Resources(
+        n_gpus=session.n_gpus,
+        n_cores=spawner.shape.resources(session.n_gpus).n_cores,
+        memory_mib=session.memory_mib,
+    )
+    what, most_s = charged.longest(held, session.gpu_type, job.limit_s or 0) or ("", None)
+    return WalltimeLimit(what=what, most_s=most_s)

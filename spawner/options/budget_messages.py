@@ -73,6 +73,27 @@ class ChargedBudgets:
             return f"{_left(budget)}, and {uses}. {next_step}"
         return ""
 
+    def longest(
+        self, resources: Resources, gpu_type: str | None, limit_s: int
+    ) -> tuple[str, int] | None:
+        """Return what bounds a running job whose time limit is `limit_s`, and the most seconds.
+
+        Of several the tightest; None without one. What bounds it is the subject of a sentence.
+        """
+        found = []
+        for budget in self.budgets:
+            amount = budget.amount(resources, gpu_type)
+            if amount and budget.is_per_job:
+                most_s = budget.limit_min * SECONDS_PER_MINUTE // amount
+                found.append((most_s, f"The budget of one job in {budget.of}"))
+            elif amount and self.is_safe:
+                # Running jobs, this one too, have what they may still use until their limits.
+                free_min = max(0, budget.left_min - budget.running_min)
+                most_s = limit_s + free_min * SECONDS_PER_MINUTE // amount
+                found.append((most_s, f"What is left of the budget of {budget.of}"))
+        most_s, what = min(found, default=(0, ""))
+        return (what, most_s) if found else None
+
     def note(self, resources: Resources, gpu_type: str | None, walltime_s: int) -> str:
         """Return what a job that nothing refuses may use of the scarcest budget; "" for none."""
         costs = {

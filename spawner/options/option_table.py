@@ -53,10 +53,10 @@ OPTIONS: dict[str, Option] = {
         is_advanced=False,
     ),
     "mail": Option(
-        label="Mail",
-        called="time of mail",
+        label="Notify me",
+        called="time of messages",
         listed_in="mail_times",
-        left_out="none",
+        left_out="never",
         is_advanced=False,
     ),
     "rescue": Option(),

@@ -153,8 +153,8 @@ class SiteTraits(HasTraits):
 
     mail_times = List(
         Unicode(),
-        help="""When users may choose to get mail about a session, by names on the form. The
-        spawner sends none itself: the hub does. Empty: no choice.""",
+        help="""When users may choose to be told about a session, by names on the form. The
+        spawner tells nobody itself: the hub does. Empty: no choice.""",
     ).tag(config=True)
 
     env_keep = List(Unicode(), help="Variables of the hub's own environment that servers get.").tag(

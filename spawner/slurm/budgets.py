@@ -13,14 +13,19 @@ from spawner.slurm.resources import Resources
 ASSOC_MGR_ARGV = ("scontrol", "--oneliner", "show", "assoc_mgr", "flags=assoc,qos")
 FACTORS_ARGV = (
     *("sacctmgr", "--noheader", "--parsable2", "show", "qos"),
-    "format=Name,UsageFactor",
+    "format=Name,UsageFactor,Flags",
 )
+PARTITIONS_ARGV = ("scontrol", "--oneliner", "--all", "show", "partitions")
 _OWNER = re.compile(
     r"ClusterName=\S+ Account=(?P<account>\S+) UserName=(?P<user>[^\s(]*)\S* "
     r"Partition=(?P<partition>\S*) |QOS=(?P<qos>\S+)\(\d+\) "
 )
 _PARENT = re.compile(r" ParentAccount=([^\s(]*)")
 _FAIR_SHARE = re.compile(r" SharesRaw/Norm/Level/Factor=\S*/([\d.]+) ")
+_PARTITION = re.compile(r"PartitionName=(?P<name>\S+) (?:.*? )?QoS=(?P<qos>\S+)(?: |$)")
+_NO_QOS = "N/A"
+# Of a job's QOS: its limits count before those of the partition's.
+_FIRST = "OverPartQOS"
 _AMOUNT = re.compile(r"(?P<limit>\d+|N)(?:\((?P<used>\d+)\))?")
 _ROOT = "root"
 # Account, user and partition; the last two are empty for an account as a whole.
@@ -71,6 +76,8 @@ class Budgets:
         fair_shares: Factor of each association, 0 to 1: jobs with a high one start first.
         by_qos: Those of each quality of service, by name.
         free_qos: QOS whose jobs use up no budget.
+        by_partition: The QOS of each partition that has one; "" is the default partition.
+        first_qos: QOS whose limits count before those of a partition's.
         is_safe: Slurm starts only jobs that end before a budget does; else it ends them then.
         problem: Why nothing is known, a sentence; else empty.
     """
@@ -80,20 +87,26 @@ class Budgets:
     fair_shares: Mapping[_Key, float] = field(default_factory=dict)
     by_qos: Mapping[str, tuple[Budget, ...]] = field(default_factory=dict)
     free_qos: frozenset[str] = frozenset()
+    by_partition: Mapping[str, str] = field(default_factory=dict)
+    first_qos: frozenset[str] = frozenset()
     is_safe: bool = False
     problem: str = ""
 
     @classmethod
-    def parse(cls, assoc_mgr: str, factors: str, config: Mapping[str, str]) -> Budgets:
-        """Return the budgets in the output of `ASSOC_MGR_ARGV` and `FACTORS_ARGV`.
+    def parse(
+        cls, assoc_mgr: str, factors: str, partitions: str, config: Mapping[str, str]
+    ) -> Budgets:
+        """Return the budgets in the output of `ASSOC_MGR_ARGV` and the others here.
 
         Args:
             assoc_mgr: Lines other than associations and QOS are skipped.
-            factors: Name and factor of each QOS.
+            factors: Name, factor and flags of each QOS.
+            partitions: A line for each partition.
             config: slurmctld's configuration by key.
 
         Source:
-            scontrol(1), show assoc_mgr, and src/scontrol/info_assoc_mgr.c, Slurm 22.05 to 25.11.
+            scontrol(1), show assoc_mgr, and src/scontrol/info_assoc_mgr.c, Slurm 22.05 to 25.11;
+            scontrol(1), show partition, and sacctmgr(1), OverPartQOS, Slurm 22.05.
             resource_limits.html: a limit on minutes needs priority/multifactor.
         """
         found: dict[_Key, tuple[Budget, ...]] = {}
@@ -113,13 +126,16 @@ class Budgets:
                 parents[owner["account"]] = parent[1]
             if factor := _FAIR_SHARE.search(line):
                 fair_shares[key] = float(factor[1])
-        rows = (line.partition("|") for line in factors.splitlines())
+        # The separators make up for fields that an older Slurm leaves out.
+        rows = [f"{line}||".split("|")[:3] for line in factors.splitlines()]
         return cls(
             by_association=found,
             parents=parents,
             fair_shares=fair_shares if config.get("PriorityWeightFairShare", "0") != "0" else {},
             by_qos=by_qos,
-            free_qos=frozenset(name for name, _, factor in rows if _is_zero(factor)),
+            free_qos=frozenset(name for name, factor, _ in rows if _is_zero(factor)),
+            by_partition=dict(_parse_partitions(partitions)),
+            first_qos=frozenset(name for name, _, flags in rows if _FIRST in _words(flags)),
             is_safe="safe" in _words(config.get("AccountingStorageEnforce", "")),
             problem="" if found else "Slurm hides the budgets of accounts from the portal.",
         )
@@ -130,7 +146,7 @@ class Budgets:
         Args:
             user: Its owner.
             account: Its Slurm account.
-            partition: Empty if not known.
+            partition: Empty for Slurm's default one.
             qos: Empty if not known.
         """
         own = self._association(user, account, partition)
@@ -141,8 +157,7 @@ class Budgets:
             chain.append(above)
             account = self.parents.get(account, "")
         of_qos = self.by_qos.get(qos, ())
-        # A limit of the QOS replaces those of associations on the same resource.
-        replaced = {(budget.tres, budget.is_per_job) for budget in of_qos}
+        of_partition = self.by_qos.get(self.by_partition.get(partition, ""), ())
         of_chain = [
             budget
             for key in chain
@@ -150,10 +165,12 @@ class Budgets:
             # Accounts hand the limit of one job down to their users.
             if key == own or not budget.is_per_job
         ]
-        budgets = (
-            *of_qos,
-            *(each for each in of_chain if (each.tres, each.is_per_job) not in replaced),
-        )
+        # Each takes the place of those behind it that limit the same.
+        both = (of_qos, of_partition) if qos in self.first_qos else (of_partition, of_qos)
+        budgets: tuple[Budget, ...] = ()
+        for level in (*both, of_chain):
+            replaced = {(budget.tres, budget.is_per_job) for budget in budgets}
+            budgets += tuple(each for each in level if (each.tres, each.is_per_job) not in replaced)
         if qos in self.free_qos:
             return tuple(replace(budget, used_min=0, running_min=0) for budget in budgets)
         return budgets
@@ -194,6 +211,15 @@ def _parse_budgets(line: str, of: str) -> Iterator[Budget]:
     for tres, (limit_min, _) in _parse_tres(line, "MaxTRESMinsPJ").items():
         if limit_min is not None:
             yield Budget(tres=tres, of=of, limit_min=limit_min, is_per_job=True)
+
+
+def _parse_partitions(text: str) -> Iterator[tuple[str, str]]:
+    for line in text.splitlines():
+        found = _PARTITION.match(line)
+        if found is not None and found["qos"] != _NO_QOS:
+            yield found["name"], found["qos"]
+            if " Default=YES " in line:
+                yield "", found["qos"]
 
 
 def _parse_tres(line: str, name: str) -> dict[str, tuple[int | None, int]]:

@@ -117,6 +117,7 @@ objectClass: inetOrgPerson
 uid: {name}
 cn: {name}
 sn: {name}
+mail: {name}.of.ldap@example.org
 userPassword: {password}
 """
 

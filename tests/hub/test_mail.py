@@ -26,9 +26,11 @@ MAIL = f"""
 server = "127.0.0.1:{{port}}"
 sender = "{SENDER}"
 domain = "{DOMAIN}"
+ldap_attribute = "mail"
+own_domains = ["{DOMAIN}"]
 before_end_minutes = 1000
 """
-HEAD = Letterhead(portal="Portal", url="", sender=SENDER, domain=DOMAIN)
+HEAD = Letterhead(portal="Portal", url="", sender=SENDER)
 TWO_LOOKS_S = 40
 
 
@@ -61,10 +63,10 @@ def outbox(port: int) -> Outbox:
 
 
 def note(user: str) -> EmailMessage:
-    return write(News(user=user, event=Event.STARTED), HEAD)
+    return write(News(user=user, event=Event.STARTED), HEAD, f"{user}@{DOMAIN}")
 
 
-def test_the_form_offers_mail_and_its_user_reads_of_the_end_before_and_after_it(
+def test_the_form_offers_mail_and_its_user_reads_of_the_end_at_the_address_of_the_directory(
     hub: PrivateHub, smtpd: Smtpd
 ) -> None:
     ada = Browser(hub)
@@ -73,17 +75,21 @@ def test_the_form_offers_mail_and_its_user_reads_of_the_end_before_and_after_it(
 
     ada.choose("ada", gpus="2", mail="At the end").raise_for_status()
 
-    (mail,) = eventually(lambda: smtpd.mail_to("ada"), TWO_LOOKS_S)
+    (mail,) = eventually(lambda: smtpd.mail_to("ada.of.ldap"), TWO_LOOKS_S)
     assert mail["Subject"] == "Your session ends soon (Data Scientist Portal)"
     assert mail["From"] == f"Data Scientist Portal <{SENDER}>"
     assert "ends in 8 hours" in mail.get_content()
 
+    # From now on the user's own address.
+    fields = {"do": "mail", "address": f"ada.at.home@{DOMAIN}", "_xsrf": ada.xsrf()}
+    ada.http.post(f"{hub.url}/hub/portal/messages", data=fields, timeout=30).raise_for_status()
     hub.set_cluster(ending="The node node01 was lost.")
     ada.stop("ada").raise_for_status()
 
-    eventually(lambda: len(smtpd.mail_to("ada")) == 2, TWO_LOOKS_S)
-    assert smtpd.mail_to("ada")[1]["Subject"].startswith("Your session has ended")
-    assert "The node node01 was lost." in smtpd.mail_to("ada")[1].get_content()
+    (mail,) = eventually(lambda: smtpd.mail_to("ada.at.home"), TWO_LOOKS_S)
+    assert mail["Subject"].startswith("Your session has ended")
+    assert "The node node01 was lost." in mail.get_content()
+    assert len(smtpd.mail_to("ada.of.ldap")) == 1
 
 
 def test_who_chose_none_gets_none_and_a_failed_start_says_why(
@@ -99,10 +105,10 @@ def test_who_chose_none_gets_none_and_a_failed_start_says_why(
 
     hub.set_cluster(failure="The node node01 was lost.")
 
-    (mail,) = eventually(lambda: smtpd.mail_to("grace"), TWO_LOOKS_S)
+    (mail,) = eventually(lambda: smtpd.mail_to("grace.of.ldap"), TWO_LOOKS_S)
     assert mail["Subject"].startswith("Your session did not start")
     assert "The node node01 was lost." in mail.get_content()
-    assert smtpd.mail_to("linus") == []
+    assert smtpd.mail_to("linus.of.ldap") == []
 
 
 async def test_mail_waits_for_a_server_that_is_away_and_one_refusal_stops_no_other_mail(

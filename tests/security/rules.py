@@ -69,6 +69,7 @@ HUB: dict[str, Who] = {
     r"/hub/portal/sharing/([^/]+)(?:/([^/]+))?$": Who.OWNER,
     r"/hub/portal/remove-session/([^/]+)$": Who.USERS,
     r"/hub/portal/sign-out$": Who.USERS,
+    r"/hub/portal/messages$": Who.USERS,
     r"/hub/api/users/([^/]+)$": Who.OWNER,
     r"/hub/api/users/([^/]+)/server$": Who.OWNER,
     r"/hub/api/users/([^/]+)/server/progress$": Who.OWNER,
@@ -87,6 +88,7 @@ HUB: dict[str, Who] = {
     r"/hub/api/dsportal/users/([^/]+)/servers/([^/]+)/extend$": Who.OWNER,
     r"/hub/admin$": Who.ADMINISTRATORS,
     r"/hub/administration$": Who.ADMINISTRATORS,
+    r"/hub/administration/usage$": Who.ADMINISTRATORS,
     # And the teachers of the class.
     r"/hub/class/([^/]+)$": Who.ADMINISTRATORS,
     r"/hub/cluster/stop/([^/]+)(?:/([^/]+))?$": Who.ADMINISTRATORS,

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from jupyterhub.auth import Authenticator
 from jupyterhub.utils import maybe_future
 from sqlalchemy.orm import object_session
+from traitlets import Any as AnyTrait
 from traitlets import Instance, Integer, List, Set, Unicode
 
 from dsportal.amounts import format_wait
@@ -54,6 +55,10 @@ class AuthenticatorMixin(Authenticator):
         config=True
     )
 
+    on_delete = AnyTrait(
+        None, help="Called with the name of a user whom the hub forgets; None for nobody."
+    ).tag(config=True)
+
     _are_tokens_limited = False
 
     def __init__(self, **kwargs: Any) -> None:
@@ -84,6 +89,12 @@ class AuthenticatorMixin(Authenticator):
             n_steps = data.n_steps if isinstance(data, Vouched) else 0
             send_home(self.hubs, handler, sent, n_steps=n_steps)
         return model
+
+    def delete_user(self, user: Any) -> None:
+        """Let `on_delete` know, too."""
+        if self.on_delete is not None:
+            self.on_delete(user.name)
+        super().delete_user(user)
 
     async def refresh_user(self, user: Any, handler: Any = None, **_: Any) -> Any:
         """Recheck a user; JupyterHub calls this every few minutes and before starts.

@@ -1,1 +1,1 @@
-"""Mail to users about their sessions: what happened, its words, and the way to the mail server."""
+"""Messages to users about their sessions: what happened, its words, and where they go."""

@@ -1,4 +1,4 @@
-"""The words of the portal's mail; those about an end are the pages' own."""
+"""The words of the portal's messages; those about an end are the pages' own."""
 
 from dataclasses import dataclass
 from email.headerregistry import Address
@@ -36,36 +36,41 @@ class News:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Letterhead:
-    """What all mail of a site has in common.
+    """What all messages of a site have in common.
 
     Attributes:
         portal: The portal's name.
         url: Address that users open; empty if the site has not said.
-        domain: Domain of the users' addresses.
+        sender: Address that mail comes from.
     """
 
     portal: str
     url: str
     sender: str
-    domain: str
 
 
-def write(news: News, head: Letterhead) -> EmailMessage:
-    """Return the mail about an event.
+def subject(news: News, head: Letterhead) -> str:
+    """Return the line above a message."""
+    return f"{_SUBJECTS[news.event]} ({head.portal})"
 
-    Raises:
-        ValueError: If the user's name cannot be part of an address.
-    """
+
+def body(news: News, head: Letterhead) -> str:
+    """Return the text of a message."""
+    where = [f"Open it at {head.url}"] if head.url else []
+    return "\n\n".join([_text(news), *where])
+
+
+def write(news: News, head: Letterhead, to: str) -> EmailMessage:
+    """Return the mail about an event to the address `to`."""
     message = EmailMessage()
     message["From"] = Address(head.portal, addr_spec=head.sender)
-    message["To"] = Address(username=news.user, domain=head.domain)
-    message["Subject"] = f"{_SUBJECTS[news.event]} ({head.portal})"
+    message["To"] = Address(addr_spec=to)
+    message["Subject"] = subject(news, head)
     message["Date"] = formatdate(localtime=True)
     message["Message-ID"] = make_msgid(domain=head.sender.rpartition("@")[2])
     # RFC 3834: no out-of-office reply answers it.
     message["Auto-Submitted"] = "auto-generated"
-    where = [f"Open it at {head.url}"] if head.url else []
-    message.set_content("\n\n".join([_text(news), *where]) + "\n")
+    message.set_content(f"{body(news, head)}\n")
     return message
 
 

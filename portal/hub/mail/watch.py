@@ -1,4 +1,4 @@
-"""Looks at all sessions every few seconds and sends their users the mail that they asked for."""
+"""Looks at all sessions every few seconds and tells their users what they asked for."""
 
 import asyncio
 import functools
@@ -9,8 +9,10 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from portal.hub.mail.addresses import AddressBook
+from portal.hub.mail.chat import Chat, ChatMessage
 from portal.hub.mail.events import Event, Look, Phase, compare
-from portal.hub.mail.message import Letterhead, News, write
+from portal.hub.mail.message import Letterhead, News, body, subject, write
 from portal.hub.mail.outbox import PASSWORD, Outbox
 from portal.hub.pages.failure_view import FailureView, describe_ending, describe_failure
 from portal.hub.settings.loader import Settings
@@ -30,11 +32,20 @@ class MailWatch:
     """
 
     def __init__(
-        self, settings: MailSettings, head: Letterhead, *, path: Path | None, log: logging.Logger
+        self,
+        settings: MailSettings,
+        head: Letterhead,
+        *,
+        chat: Chat,
+        book: AddressBook,
+        path: Path | None,
+        log: logging.Logger,
     ) -> None:
         self._log = log
         self._settings = settings
         self._head = head
+        self._chat = chat
+        self._book = book
         self.outbox = Outbox(settings, password=os.environ.get(PASSWORD, ""), log=log)
         self._file = JsonFile(path, log=log)
         self._saved = self._file.read()
@@ -78,19 +89,26 @@ class MailWatch:
         if state != self._saved:
             self._saved = state
             self._file.save(state)
+        self._chat.send_soon()
         await self.outbox.send()
 
     def _tell(self, news: News) -> None:
-        try:
-            self.outbox.add(write(news, self._head))
-        except ValueError as error:
-            self._log.warning("%s has no mail address: %s", news.user, error)
+        known = self._book.of(news.user)
+        mail = self._settings.address_of(news.user, own=known.mail, directory=known.directory)
+        chat = self._chat.address_of(news.user, known.chat)
+        if mail:
+            self.outbox.add(write(news, self._head, mail))
+        if chat:
+            title, text = subject(news, self._head), body(news, self._head)
+            self._chat.add(ChatMessage(user=news.user, address=chat, title=title, body=text))
+        if not (mail or chat):
+            self._log.warning("%s has no address for messages.", news.user)
 
 
 # Settings may be applied twice, and each mail is sent once.
 @functools.cache
 def watched_by(
-    mail: MailSettings, head: Letterhead, path: Path
+    mail: MailSettings, head: Letterhead, chat: Chat, book: AddressBook, path: Path
 ) -> Callable[[Any], Awaitable[None]]:
     """Return a function that has the sessions of a `JupyterHub` watched from now on.
 
@@ -99,7 +117,7 @@ def watched_by(
     """
 
     async def begin(hub: Any) -> None:
-        watch = MailWatch(mail, head, path=path, log=hub.log)
+        watch = MailWatch(mail, head, chat=chat, book=book, path=path, log=hub.log)
         # The loop itself keeps no task alive.
         hub.mail_watch = asyncio.create_task(watch.watch(hub))
 
@@ -107,13 +125,12 @@ def watched_by(
 
 
 def letterhead(settings: Settings) -> Letterhead:
-    """Return what all mail of a site has in common."""
+    """Return what all messages of a site have in common."""
     url = settings.hub.public_url.rstrip("/")
     return Letterhead(
         portal=settings.site.name,
         url=f"{url}{settings.hub.hub_prefix}home" if url else "",
         sender=settings.mail.sender,
-        domain=settings.mail.domain,
     )
 
 

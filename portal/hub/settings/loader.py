@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from portal.hub.settings.assistant import AssistantSettings
+from portal.hub.settings.chat import ChatSettings
 from portal.hub.settings.clusters import ClusterSettings, split_clusters
 from portal.hub.settings.hub import HubSettings
 from portal.hub.settings.hubs import HubsSettings
@@ -60,6 +61,7 @@ class HubTables:
     extension: ExtensionSettings
     traffic: TrafficSettings
     mail: MailSettings
+    chat: ChatSettings
     assistant: AssistantSettings
 
 
@@ -99,6 +101,11 @@ class Settings(SessionTables, HubTables):
             for name in self.choices.opens
             if name != TERMINAL or self.terminals.enabled
         }
+
+    @property
+    def sends_messages(self) -> bool:
+        """Whether users may choose to be told about their sessions."""
+        return bool(self.mail.server) or self.chat.is_offered
 
     @property
     def site_storage(self) -> tuple[SiteStorage, ...]:

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from enum import Enum
 
 from dsportal.amounts import SECONDS_PER_MINUTE
-from portal.settings.validators import like
+from portal.settings.validators import each_like, like
 from spawner.settings.schema import setting
 
 _HOST = r"(?:[A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\])(?::[0-9]{1,5})?"
 _DOMAIN = r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?"
+# One address, with nothing that a header or an option of sbatch would read as more.
+ADDRESS = re.compile(rf"[A-Za-z0-9._%+=-]{{1,64}}@{_DOMAIN}", re.ASCII)
 _LOCAL = re.compile(r"(?:localhost|127\.[0-9.]+|\[::1\])(?::[0-9]+)?")
 _PORTS = {"starttls": 587, "smtps": 465, "none": 25}
 
@@ -28,7 +30,7 @@ class MailTls(Enum):
 class MailSettings:
     """Mail to users about their sessions, to those who choose it on the form.
 
-    Each user has one address, which the site decides: nobody can have mail sent to others.
+    The site decides where each user may have mail, so that nobody can have it sent to others.
     """
 
     server: str = setting(
@@ -53,9 +55,22 @@ class MailSettings:
         check=like(rf"(?:[^\s@<>,;]+@{_DOMAIN})?", 'it must look like "portal@example.org".'),
     )
     domain: str = setting(
-        "Domain of the users' addresses: ada gets her mail at ada@DOMAIN. Required with a server.",
+        "Domain of the users' addresses: ada gets her mail at ada@DOMAIN. Required with a server,"
+        " unless ldap_attribute is given.",
         default="",
         check=like(rf"(?:{_DOMAIN})?", 'it must look like "example.org".'),
+    )
+    ldap_attribute: str = setting(
+        'Attribute with the address in users\' LDAP entries, such as "mail". It is read at each'
+        " login and goes before NAME@DOMAIN. Empty: it is not read.",
+        default="",
+        check=like("(?:[A-Za-z][A-Za-z0-9-]*)?", 'it must look like "mail".'),
+    )
+    own_domains: tuple[str, ...] = setting(
+        "Domains at which users may name an address of their own, which goes before the others."
+        " Empty: they cannot.",
+        default=(),
+        check=each_like(_DOMAIN, 'must look like "example.org".'),
     )
     before_end_minutes: float = setting(
         "Minutes before the end of a session at which its user gets mail.",
@@ -68,13 +83,35 @@ class MailSettings:
         if not self.server:
             return
         for name in ("sender", "domain"):
-            if not getattr(self, name):
+            if not getattr(self, name) and not (name == "domain" and self.ldap_attribute):
                 raise ValueError(f"it has a server and lacks the key '{name}'.")
         if self.tls is MailTls.NONE and not _LOCAL.fullmatch(self.server):
             raise ValueError(
                 f'tls = "none" would send mail and password unencrypted to {self.server}. Use'
                 ' "starttls" or "smtps", or a mail server on this host.'
             )
+
+    def address_of(self, user: str, *, own: str, directory: str) -> str:
+        """Return where a user's mail goes; "" for nowhere.
+
+        Args:
+            own: What the user has named, which the site may have ceased to allow.
+            directory: What the user's entry in LDAP had.
+        """
+        of_site = f"{user}@{self.domain}" if self.domain else ""
+        known = ("" if self.why_not(own) else own, self.ldap_attribute and directory, of_site)
+        addresses = (each for each in known if ADDRESS.fullmatch(each))
+        return next(addresses, "") if self.server else ""
+
+    def why_not(self, address: str) -> str:
+        """Return why users may not name an address, and the next step; "" if they may."""
+        domain = address.rpartition("@")[2].lower()
+        if ADDRESS.fullmatch(address) and domain in map(str.lower, self.own_domains):
+            return ""
+        return (
+            f"You asked for {address!r:.80}. Name one address at"
+            f" {' or '.join(self.own_domains) or 'no other place than that of your account'}."
+        )
 
     @property
     def host(self) -> str:

@@ -40,7 +40,7 @@ class NotebookJobsHandler(_OrderHandler):
         """Return what the form begins with.
 
         That is the session's own size, or that of a former `run` with its `parameters` and its
-        `path`, what `budget` is left, and the `clock` of the cluster.
+        `path`, what `budget` is left, the `clock` of the cluster, and where `mail` goes.
         """
         n_gpus = whole_number(os.environ.get("PORTAL_N_GPUS", ""), 1)
         walltime_s = whole_number(os.environ.get("PORTAL_WALLTIME_S", ""), 0)
@@ -51,7 +51,11 @@ class NotebookJobsHandler(_OrderHandler):
         size |= former.pop("size", {})
         partition = job_name_of(os.environ, "SLURM_JOB_PARTITION")
         charged = await read_charged(os.environ, partition)
-        known = {"size": size, "budget": charged.left, "clock": time.strftime("%H:%M %Z")}
+        known = {
+            **{"size": size, "budget": charged.left, "clock": time.strftime("%H:%M %Z")},
+            # Only where the site sends mail itself; Slurm does not say whether it does.
+            "mail": os.environ.get("PORTAL_MAIL_ADDRESS", ""),
+        }
         self.finish({**known, **former})
 
     @for_the_user

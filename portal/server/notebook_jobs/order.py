@@ -24,6 +24,7 @@ class NotebookOrder:
         parameters: Text of each value by name.
         every: One of `EVERY` for a job that runs again and again, or "".
         at: When it begins, such as "04:00"; "" for at once.
+        mail: Whether Slurm writes the user when it has ended.
     """
 
     path: Path
@@ -33,6 +34,7 @@ class NotebookOrder:
     parameters: Mapping[str, str]
     every: str = ""
     at: str = ""
+    mail: bool = False
 
     def arguments(self, action: str = "--submit") -> list[str]:
         """Return the arguments of the command `dsportal`, to submit it or for its "--forecast"."""
@@ -40,6 +42,7 @@ class NotebookOrder:
         size = [f"--gpus={self.gpus}", f"--nodes={self.nodes}", f"--hours={self.hours}"]
         when = [f"--every={self.every}"] if self.every else []
         when += [f"--at={self.at}"] if self.at else []
+        when += ["--mail"] if self.mail else []
         return ["job", "new", action, *size, *when, str(self.path), *given]
 
 
@@ -48,7 +51,7 @@ def parse_order(body: bytes, root: Path) -> NotebookOrder:
 
     Args:
         body: JSON with `path` below `root`, and if wanted `gpus`, `nodes`, `hours`, `parameters`,
-            `every` and `at`.
+            `every`, `at` and `mail`.
         root: The folder at the top of the file browser.
     """
     try:
@@ -72,7 +75,14 @@ def parse_order(body: bytes, root: Path) -> NotebookOrder:
     if not path.is_relative_to(root) or path == root:
         raise OptionsError("The notebook is outside your files. Choose one in the file browser.")
     return NotebookOrder(
-        path=path, gpus=gpus, nodes=nodes, hours=hours, parameters=texts, every=every, at=at
+        path=path,
+        gpus=gpus,
+        nodes=nodes,
+        hours=hours,
+        parameters=texts,
+        every=every,
+        at=at,
+        mail=values.get("mail") is True,
     )
 
 

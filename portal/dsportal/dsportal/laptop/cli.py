@@ -120,6 +120,9 @@ def _add_work(add: _Add) -> None:
     job.add_argument("action", choices=["new"], help="new queues it")
     job.add_argument("notebook", help="its path in the session's file browser")
     _add_size(job)
+    for option, metavar, text in verbs.JOB_OPTIONS:
+        job.add_argument(f"--{option}", default="", metavar=metavar, help=text)
+    job.add_argument("--mail", action="store_true", help="have Slurm write when it has ended")
     job.add_argument(
         *("-p", "--parameter"),
         dest="parameters",

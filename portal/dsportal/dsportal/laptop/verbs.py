@@ -34,6 +34,11 @@ START_OPTIONS = {
     "reservation": "Slurm reservation",
     "opens": "what it opens with, such as 'VS Code'",
 }
+# When a job runs. The session knows which words are right.
+JOB_OPTIONS = (
+    ("at", "HH:MM", "begin then, by the clock of the cluster"),
+    ("every", "DAY", "run it again and again: day, or one such as monday; at the time of --at"),
+)
 # What `start --open` opens, and the option of the form that makes its page the first.
 OPENED = {"lab": None, "vscode": "VS Code", "ssh": None}
 # Text browsers, which Python would start elsewhere, take the terminal.
@@ -219,6 +224,9 @@ def new_job(arguments: argparse.Namespace) -> None:
         gpus=arguments.gpus,
         nodes=arguments.nodes,
         hours=arguments.hours,
+        every=arguments.every,
+        at=arguments.at,
+        mail=arguments.mail,
         parameters=dict(text.split("=", 1) for text in arguments.parameters),
     )
     answer(arguments, told, told["message"])

@@ -163,7 +163,8 @@ def submit_notebook(session: Session, notebook: str, **order: object) -> dict[st
 
     Args:
         notebook: Its path in the session's file browser.
-        order: "gpus", "nodes", "hours" and "parameters", as the session's own page asks.
+        order: "gpus", "nodes", "hours", "parameters", "every", "at" and "mail", as the session's
+            own page asks.
 
     Returns:
         What the session says of it, with "message".

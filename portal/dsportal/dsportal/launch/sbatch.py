@@ -18,6 +18,8 @@ _OF_THE_SESSION = (
     *("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"),
     *("PORTAL_N_GPUS", "PORTAL_WALLTIME_S", "PORTAL_RUN_", "PORTAL_SESSION_"),
 )
+# Where the hub knows one.
+_MAIL_ADDRESS = "PORTAL_MAIL_ADDRESS"
 _KEPT = frozenset({"SLURM_CONF"})
 
 
@@ -40,6 +42,8 @@ class JobRequest:
         begin: When it may start at the earliest, as sbatch has it, such as "2026-11-29T04:00";
             empty for at once.
         comment: What Slurm keeps with it; empty for nothing.
+        mail_to: Whom Slurm writes when it has ended; empty for the user's address as Slurm knows
+            it, None for nobody.
     """
 
     name: str
@@ -54,6 +58,7 @@ class JobRequest:
     array: str = ""
     begin: str = ""
     comment: str = ""
+    mail_to: str | None = None
 
 
 def resource_options(request: JobRequest) -> list[str]:
@@ -79,7 +84,16 @@ def resource_options(request: JobRequest) -> list[str]:
     for option in ("partition", "account", "qos", "begin", "comment"):
         if value := getattr(request, option):
             options.append(f"--{option}={value}")
+    if request.mail_to is not None:
+        # One mail either way: Slurm counts a failure as an end, too. Of an array there is one.
+        options.append("--mail-type=END,FAIL")
+        options += [f"--mail-user={request.mail_to}"] * bool(request.mail_to)
     return options
+
+
+def mail_to(environ: Mapping[str, str], *, is_wanted: bool) -> str | None:
+    """Return whom Slurm writes, as `JobRequest` has it; `environ` is that of the session."""
+    return environ.get(_MAIL_ADDRESS, "") if is_wanted else None
 
 
 def sbatch_argv(request: JobRequest) -> list[str]:

@@ -33,6 +33,7 @@ def run_notebook(
     walltime_s: int,
     command: str = "",
     begin: str = "",
+    mail: bool = False,
 ) -> Run:
     """Queue a job that runs a notebook.
 
@@ -45,6 +46,7 @@ def run_notebook(
         walltime_s: Time limit in seconds.
         command: Path of dsportal on nodes; empty for that of the session.
         begin: As `JobRequest` has it.
+        mail: Whether Slurm writes the user when it has ended.
     """
     unknown = [*map(repr, args), *(name for name in kwargs if name != "parameters")]
     if unknown:
@@ -63,9 +65,8 @@ def run_notebook(
         simulated_gpus=session.simulated_gpus,
         walltime_s=walltime_s,
     )
-    started = submit_run(
-        folder, shape, session, walltime_s, [*words, str(folder.path)], begin=begin
-    )
+    command_line = [*words, str(folder.path)]
+    started = submit_run(folder, shape, session, walltime_s, command_line, begin=begin, mail=mail)
     nodes = "1 node" if shape.n_nodes == 1 else f"{shape.n_nodes} nodes"
     gpus = "1 GPU" if shape.n_ranks == 1 else f"{shape.n_ranks} GPUs"
     show(

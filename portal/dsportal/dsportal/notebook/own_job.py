@@ -10,7 +10,7 @@ from dsportal.errors import SessionError, StepError
 from dsportal.launch import commands
 from dsportal.launch.layout import Layout
 from dsportal.launch.outside import read_image_start
-from dsportal.launch.sbatch import JobRequest
+from dsportal.launch.sbatch import JobRequest, mail_to
 from dsportal.launch.session import SessionAllocation
 from dsportal.notebook.handle import Run
 from dsportal.notebook.runs import show
@@ -27,6 +27,7 @@ def submit_run(
     array: str = "",
     name: str = "",
     begin: str = "",
+    mail: bool = False,
     is_new: bool = True,
 ) -> Run:
     """Queue the job of a run whose folder is complete, with what comes with GPUs in this session.
@@ -40,6 +41,7 @@ def submit_run(
         array: Tasks of an array, as sbatch has them; empty for a single job.
         name: Name of the job; empty for that of the folder.
         begin: When it may start, as `JobRequest` has it.
+        mail: Whether Slurm writes the user when it has ended.
         is_new: True if the folder holds nothing that an earlier job has left.
 
     Raises:
@@ -58,6 +60,7 @@ def submit_run(
         qos=session.qos,
         array=array,
         begin=begin,
+        mail_to=mail_to(os.environ, is_wanted=mail),
     )
     try:
         job_id = commands.submit(request, command)

@@ -46,6 +46,7 @@ def run(
     resume: bool | str = False,
     hours: float | None = None,
     mpi: bool = False,
+    mail: bool = False,
     **kwargs: Any,
 ) -> Any:
     """Run a function of the notebook as one rank for each GPU, and return what it returns.
@@ -75,6 +76,8 @@ def run(
         hours: Time limit of a job of its own; None for the length of the session.
         mpi: True lets Horovod's ranks meet and average over MPI, started by `srun --mpi=pmix`,
             instead of over Gloo. Horovod has to be built with MPI.
+        mail: True makes a job of its own, and has Slurm write you when it has ended, if your
+            site's Slurm sends mail.
         **kwargs: Keyword arguments of the function; of a notebook, `parameters`.
 
     Returns:
@@ -97,10 +100,10 @@ def run(
     walltime_s = parse_hours(hours, session)
     if is_notebook(train):
         notebook = run_notebook(
-            train, args, kwargs, shape=shape, session=session, walltime_s=walltime_s
+            train, args, kwargs, shape=shape, session=session, walltime_s=walltime_s, mail=mail
         )
         return notebook.wait() if wait else notebook
-    in_own_job = not wait or hours is not None or not fits_session(shape, session)
+    in_own_job = not wait or mail or hours is not None or not fits_session(shape, session)
     call = make_call(train, args, kwargs)
     check_arguments(call)
     # What can be refused is refused before the folder is created.
@@ -125,7 +128,7 @@ def run(
         forget(folder)
         raise
     if in_own_job:
-        started = _submit(folder, shape, session, walltime_s)
+        started = _submit(folder, shape, session, walltime_s, mail=mail)
         return started.wait(show) if wait else started
     return _run_step(folder, plan, session, n_shown=plan.n_ranks if show == "all" else 1)
 
@@ -193,9 +196,11 @@ def parse_hours(hours: object, session: SessionAllocation) -> int:
     return round(hours * 3600)
 
 
-def _submit(folder: RunFolder, shape: Layout, session: SessionAllocation, walltime_s: int) -> Run:
+def _submit(
+    folder: RunFolder, shape: Layout, session: SessionAllocation, walltime_s: int, *, mail: bool
+) -> Run:
     command = batch_command(folder.path)
-    started = submit_run(folder, shape, session, walltime_s, command)
+    started = submit_run(folder, shape, session, walltime_s, command, mail=mail)
     plan = folder.read_plan()
     nodes = "1 node" if shape.n_nodes == 1 else f"{shape.n_nodes} nodes"
     _announce(folder, plan, f"{nodes} as job {started.job_id}", n_cores=session.cores_per_gpu)

@@ -37,6 +37,7 @@ def sweep(
     stop_worst: Any = False,
     resume: bool = False,
     wait: bool = True,
+    mail: bool = False,
 ) -> Any:
     """Run a function once for each point of a grid, as one array of Slurm jobs.
 
@@ -67,6 +68,8 @@ def sweep(
             the name, even if the function has changed: those that are done are not run again, and
             the others find their checkpoints.
         wait: False returns a `Sweep` at once.
+        mail: True has Slurm write you when the last point has ended, if your site's Slurm sends
+            mail.
 
     Returns:
         A row for each point: a DataFrame if pandas is installed, else a list of dictionaries. With
@@ -93,6 +96,7 @@ def sweep(
         best=best,
         stop_worst=stop_worst,
         resume=resume,
+        mail=mail,
     )
     return started.wait() if wait else started
 
@@ -113,6 +117,7 @@ def start_sweep(
     stop_worst: Any = False,
     resume: bool = False,
     command: str = "",
+    mail: bool = False,
 ) -> Sweep:
     """Queue the points of a sweep that have no result, and say so.
 
@@ -131,6 +136,7 @@ def start_sweep(
         stop_worst: As for `sweep`.
         resume: As for `sweep`.
         command: Path of dsportal on nodes, which runs notebooks; empty for that of the session.
+        mail: As for `sweep`.
     """
     _check_words(best, at_once, n)
     rule = parse_rule(stop_worst)
@@ -169,6 +175,7 @@ def start_sweep(
             array=f"{tasks}%{at_once}",
             name=f"sweep-{folder.title}",
             is_new=is_new,
+            mail=mail,
         )
         if run.job_id is not None:
             folder.add_job(run.job_id)

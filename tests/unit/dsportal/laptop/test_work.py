@@ -114,6 +114,7 @@ async def test_a_notebook_becomes_a_job_with_its_parameters(
 ) -> None:
     running.answers["portal/api/notebook-jobs"] = [{"message": "x.ipynb runs as job 12."}]
     words = ("job", "new", "x.ipynb", "--gpus", "2", "-p", "lr=0.1", "-p", "name=a=b")
+    words += ("--every", "monday", "--at", "04:00", "--mail")
 
     assert await running.run(*words) == 0
 
@@ -125,6 +126,9 @@ async def test_a_notebook_becomes_a_job_with_its_parameters(
         "nodes": 1,
         "hours": 8,
         "parameters": {"lr": "0.1", "name": "a=b"},
+        "every": "monday",
+        "at": "04:00",
+        "mail": True,
     }
     assert capsys.readouterr().out == "x.ipynb runs as job 12.\n"
 

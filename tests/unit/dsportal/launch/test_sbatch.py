@@ -37,6 +37,16 @@ def test_ranks_are_told_before_the_limit_and_a_short_run_not_at_its_start():
     assert "--signal=B:USR1@20" in sbatch_argv(replace(REQUEST, walltime_s=60))
 
 
+def test_slurm_writes_only_where_it_is_wanted_and_to_the_address_that_is_known():
+    def mail(mail_to):
+        words = sbatch_argv(replace(REQUEST, mail_to=mail_to))
+        return [word for word in words if word.startswith("--mail")]
+
+    assert mail(None) == []
+    assert mail("") == ["--mail-type=END,FAIL"]
+    assert mail("ada@example.org") == ["--mail-type=END,FAIL", "--mail-user=ada@example.org"]
+
+
 def test_slurm_does_not_start_a_run_a_second_time():
     assert "--no-requeue" in sbatch_argv(REQUEST)
 

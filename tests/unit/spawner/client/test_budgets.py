@@ -8,7 +8,7 @@ from spawner.client.budgets import read_budgets
 from spawner.client.command import NO_ANSWER_TEXT, Completed
 from spawner.errors import SlurmUnavailableError
 from spawner.slurm.budgets import Budgets
-from tests.unit.spawner.slurm.test_budgets import FACTORS, LINES
+from tests.unit.spawner.slurm.test_budgets import FACTORS, LINES, PARTITIONS
 
 ENFORCED = "AccountingStorageEnforce = associations,limits,safe\nPriorityType = {}\n"
 
@@ -18,7 +18,12 @@ class Slurm:
 
     def __init__(self, priority_type: str = "priority/multifactor", silent: str = "") -> None:
         config = ENFORCED.format(priority_type)
-        self.printed = {"config": config, "assoc_mgr": LINES, "qos": FACTORS}
+        self.printed = {
+            "config": config,
+            "assoc_mgr": LINES,
+            "qos": FACTORS,
+            "partitions": PARTITIONS,
+        }
         self.silent = silent
         self.asked: list[str] = []
 
@@ -30,14 +35,14 @@ class Slurm:
         return Completed(exit_code=0, stdout=self.printed[what], stderr="")
 
 
-async def test_all_budgets_come_with_three_commands() -> None:
+async def test_all_budgets_come_with_four_commands() -> None:
     slurm = Slurm()
 
     budgets = await read_budgets(slurm.query)
 
     assert budgets.is_safe
     assert ("research", "ada", "") in budgets.by_association
-    assert sorted(slurm.asked) == ["assoc_mgr", "config", "qos"]
+    assert sorted(slurm.asked) == ["assoc_mgr", "config", "partitions", "qos"]
 
 
 async def test_where_slurm_enforces_none_nothing_more_is_asked() -> None:
@@ -47,6 +52,6 @@ async def test_where_slurm_enforces_none_nothing_more_is_asked() -> None:
     assert slurm.asked == ["config"]
 
 
-@pytest.mark.parametrize("silent", ["config", "assoc_mgr", "qos"])
+@pytest.mark.parametrize("silent", ["config", "assoc_mgr", "qos", "partitions"])
 async def test_without_an_answer_nothing_is_known_and_why(silent: str) -> None:
     assert await read_budgets(Slurm(silent=silent).query) == Budgets(problem=NO_ANSWER_TEXT)

@@ -9,7 +9,9 @@ from spawner.client.command import ClusterAddress
 from spawner.hub import extend_session
 from spawner.session.session import Session, job_comment
 from spawner.slurm.associations import Associations
+from spawner.slurm.budgets import Budgets
 from spawner.slurm.jobs import JobKey, WaitingJob
+from spawner.slurm.resources import ResourcesPerGpu
 from spawner.slurm.squeue import RunningJob
 
 HOUR = 3600
@@ -50,6 +52,9 @@ async def test_the_answer_says_the_new_end_itself(monkeypatch: pytest.MonkeyPatc
     async def read_catalog() -> object:
         return SimpleNamespace(partitions={"jupyter": SimpleNamespace(max_walltime_s=None)})
 
+    async def read_budgets_again(patience_s: float) -> None:
+        pass
+
     said: dict[str, object] = {}
     spawner = SimpleNamespace(
         **dict.fromkeys(("extender_argv", "sudo_argv"), ()),
@@ -61,10 +66,13 @@ async def test_the_answer_says_the_new_end_itself(monkeypatch: pytest.MonkeyPatc
         extend_while_others_wait=False,
         extension_lock=asyncio.Lock(),
         session=Session(session_id="0", user="ada", job_id=42, walltime_s=8 * HOUR),
+        shape=ResourcesPerGpu(cores_per_gpu=8, memory_mib_per_gpu=49152),
         cluster=SimpleNamespace(
             hub="hub",
             slurm=SimpleNamespace(accounting=Ceilings(), address=ClusterAddress()),
             read_catalog=read_catalog,
+            read_budgets_again=read_budgets_again,
+            budgets=Budgets(),
         ),
         change_session=lambda **changes: said.update(changes),
         set_end=lambda **end: said.update(end),

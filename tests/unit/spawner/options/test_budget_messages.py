@@ -125,3 +125,21 @@ def test_a_request_over_the_budget_is_refused_before_the_queue() -> None:
         scarce.check({"gpus": "2", "hours": "8"}, catalog)
     assert scarce.check({"gpus": "2", "hours": "6"}, catalog).walltime_s == 6 * HOUR_S
     assert offer(Budgets(problem="No answer.")).check({"gpus": "2", "hours": "8"}, catalog)
+
+
+@pytest.mark.parametrize(
+    ("given", "is_safe", "longest"),
+    [
+        # 120 GPU hours left, of which running jobs may use 104.
+        (budget(running_min=6240), True, ("What is left of the budget of research", 16 * HOUR_S)),
+        (budget(running_min=9000), True, ("What is left of the budget of research", 8 * HOUR_S)),
+        (budget(), False, None),
+        (budget(is_per_job=True, used_min=0, limit_min=1200), False,
+         ("The budget of one job in research", 10 * HOUR_S)),
+        (budget(tres="gres/gpu:a100"), True, None),
+    ],
+)  # fmt: skip
+def test_a_running_job_gets_no_more_time_than_its_budget_pays(
+    given: Budget, is_safe: bool, longest: tuple[str, int] | None
+) -> None:
+    assert charged(given, is_safe=is_safe).longest(TWO_GPUS, "v100", 8 * HOUR_S) == longest

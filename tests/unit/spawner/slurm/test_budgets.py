@@ -12,7 +12,11 @@ CONFIG = {
     "PriorityType": "priority/multifactor",
     "PriorityWeightFairShare": "1000",
 }
-FACTORS = "normal|1.000000\nfree|0.000000\n"
+FACTORS = "normal|1.000000|\nfree|0.000000|\nfirst|1.000000|DenyOnLimit,OverPartQOS\n"
+PARTITIONS = """\
+PartitionName=jupyter AllowQos=ALL AllocNodes=ALL Default=YES QoS=N/A DefaultTime=08:00:00 State=UP
+PartitionName=short AllowQos=first,normal AllocNodes=ALL Default=NO QoS=hall DefaultTime=01:00:00
+"""
 
 
 def association(account: str, user: str = "", *, partition: str = "", **limits: str) -> str:
@@ -43,17 +47,19 @@ LINES = "\n".join(
         qos("normal", "gres/gpu=N(3)"),
         qos("free", ""),
         qos("long", "gres/gpu=60(30)"),
+        qos("first", "gres/gpu=60(20)"),
+        qos("hall", "gres/gpu=900(800)"),
     ]
 )
 
 
 def of_job(**changes: str) -> list[Budget]:
     job = {"user": "ada", "account": "research", "partition": "", "qos": "normal", **changes}
-    return list(Budgets.parse(LINES, FACTORS, CONFIG).of_job(**job))
+    return list(Budgets.parse(LINES, FACTORS, PARTITIONS, CONFIG).of_job(**job))
 
 
 def test_what_slurm_22_05_prints_is_understood() -> None:
-    budgets = Budgets.parse(GOLDEN.read_text(), "normal|1.000000\n", CONFIG)
+    budgets = Budgets.parse(GOLDEN.read_text(), "normal|1.000000|\n", "", CONFIG)
 
     assert budgets.of_job(user="ada", account="research", partition="", qos="normal") == (
         Budget(tres="gres/gpu", of="research", limit_min=600, used_min=2),
@@ -78,12 +84,32 @@ def test_a_budget_of_the_qos_replaces_those_of_accounts_as_in_slurm() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("qos_of_job", "of"),
+    [("normal", "the QOS hall"), ("long", "the QOS hall"), ("first", "the QOS first")],
+)
+def test_the_qos_of_a_partition_goes_first_unless_that_of_the_job_does(
+    qos_of_job: str, of: str
+) -> None:
+    groups = [each.of for each in of_job(partition="short", qos=qos_of_job) if not each.is_per_job]
+
+    assert groups == [of]
+
+
+def test_a_job_that_names_no_partition_has_the_qos_of_the_default_one() -> None:
+    default = PARTITIONS.replace("Default=YES QoS=N/A", "Default=YES QoS=hall")
+    budgets = Budgets.parse(LINES, FACTORS, default, CONFIG)
+    found = budgets.of_job(user="ada", account="research", partition="", qos="normal")
+
+    assert "the QOS hall" in [each.of for each in found]
+
+
 def test_a_qos_that_costs_nothing_leaves_all_of_a_budget() -> None:
     assert [each.left_min for each in of_job(qos="free")] == [300, 600, 6000]
 
 
 def test_no_association_in_the_answer_is_a_problem_and_no_absence_of_budgets() -> None:
-    assert Budgets.parse("No associations currently cached in Slurm.", "", CONFIG).problem
+    assert Budgets.parse("No associations currently cached in Slurm.", "", "", CONFIG).problem
 
 
 @pytest.mark.parametrize(

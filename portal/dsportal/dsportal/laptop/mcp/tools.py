@@ -112,6 +112,8 @@ class Toolbox:
             "nodes": ("integer", "number of nodes, 1 without it"),
             "hours": ("number", "time limit, 8 without it"),
             "parameters": ("object", "parameters of the notebook, such as lr"),
+            "at": ("string", "begin then, such as 04:00 by the clock of the cluster"),
+            "every": ("string", "run it again and again: day, or one such as monday"),
         }
         cell = {
             "code": ("string", "Python code"),

@@ -56,6 +56,8 @@ interface IBeginning {
   readonly parameters?: Readonly<Record<string, unknown>>;
   /** The clock of the cluster. */
   readonly clock: string;
+  /** Where Slurm's mail goes; empty if the site sends none. */
+  readonly mail?: string;
 }
 
 /** "Run as a Job" in the toolbar of notebooks and in the context menu of the file browser. */
@@ -142,14 +144,17 @@ async function runAsJob(
     const hint = `Such as 04:00, by the clock of the cluster, which says ${form.clock}. Empty: now.`;
     const at = { key: 'at', label: 'At', hint, pattern: '[0-9]{1,2}:[0-9]{2}' };
     const names = Object.keys(own).map(name => ({ key: OF_NOTEBOOK + name, label: name }));
-    fields = [...sizeFields(form.budget), EVERY, at, ...names];
+    const mail: IField[] = form.mail
+      ? [{ key: 'mail', label: `Mail to ${form.mail} when it has ended`, kind: 'check' }]
+      : [];
+    fields = [...sizeFields(form.budget), EVERY, at, ...mail, ...names];
   } catch (problem) {
     Notification.error((problem as Error).message, { autoClose: false });
     return;
   }
-  const orderOf = ({ gpus, nodes, hours, every, at, ...own }: Values) => ({
+  const orderOf = ({ gpus, nodes, hours, every, at, mail, ...own }: Values) => ({
     path: contents.localPath(path),
-    ...{ gpus, nodes, hours, every, at },
+    ...{ gpus, nodes, hours, every, at, mail },
     parameters: changedOf(
       parameters,
       Object.entries(own).map(([key, value]) => [key.slice(OF_NOTEBOOK.length), String(value)])

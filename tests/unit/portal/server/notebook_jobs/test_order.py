@@ -35,13 +35,16 @@ def test_a_form_becomes_a_command_whose_words_are_the_users_own() -> None:
 
 
 def test_a_notebook_that_runs_again_says_when_and_a_forecast_asks_for_the_same() -> None:
-    order = parse_order(b'{"path": "x.ipynb", "every": "monday", "at": "04:00"}', ROOT)
+    order = parse_order(
+        b'{"path": "x.ipynb", "every": "monday", "at": "04:00", "mail": true}', ROOT
+    )
     words = [
         "--gpus=1",
         "--nodes=1",
         "--hours=8.0",
         "--every=monday",
         "--at=04:00",
+        "--mail",
         "/home/ada/x.ipynb",
     ]
 

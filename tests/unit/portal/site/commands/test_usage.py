@@ -4,15 +4,8 @@ from datetime import datetime
 
 import pytest
 
-from portal.site.commands.usage import (
-    Usage,
-    list_weeks,
-    read_period,
-    sum_up,
-    usage_csv,
-    usage_gauges,
-    usage_text,
-)
+from portal.hub.admin.usage import Usage, list_weeks, sum_up, usage_csv
+from portal.site.commands.usage import read_period, usage_gauges, usage_text
 from spawner.errors import SiteError
 from spawner.slurm.sacct import parse_owned_allocations
 

@@ -1,0 +1,169 @@
+"""The page of use: GPU hours by week, group and user, for administrators."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from jupyterhub.handlers import BaseHandler
+from jupyterhub.scopes import needs_scope
+from tornado.web import HTTPError, authenticated
+
+from dsportal.slurm.errors import PortalError
+from portal.hub.admin.usage import Usage, list_weeks, read_held, sum_up, usage_csv
+from portal.hub.pages.administration import STOPS_SESSIONS
+from portal.hub.pages.home import PATIENCE_S
+from spawner.cache import Cache
+
+ROUTE = r"/administration/usage"
+# Whole ones before the one that runs.
+_N_WEEKS = 4
+# By UNIX group, and by Slurm's account.
+_BY = ("group", "account")
+# The jobs of a large cluster take the database minutes.
+_FRESH_S = 1800.0
+# Of a week; the file has all.
+_MOST_SHOWN = 100
+_Rows = Mapping[str, Sequence[Usage]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """What a user, a group or everybody held in a week, as text.
+
+    Attributes:
+        user: Empty for a whole group.
+        cores_used: Share of the core hours in which a core computed; empty if not known.
+    """
+
+    group: str
+    user: str
+    gpu_hours: str
+    in_sessions: str
+    cores_used: str
+    jobs: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Week:
+    """One week.
+
+    Attributes:
+        monday: Its first day, as 2026-11-16.
+        whole: All of it.
+        lines: Each group, and then its users, the most hours first.
+        n_left_out: Lines that are not shown.
+    """
+
+    monday: str
+    whole: Line
+    lines: tuple[Line, ...]
+    n_left_out: int
+
+
+def describe_weeks(rows: Sequence[Usage]) -> tuple[Week, ...]:
+    """Return the weeks of these rows, the newest first."""
+    weeks = []
+    for monday in sorted({row.week for row in rows}, reverse=True):
+        of_week = [row for row in rows if row.week == monday]
+        lines = list(_lines(of_week))
+        weeks.append(
+            Week(
+                monday=monday,
+                whole=_sum(of_week),
+                lines=tuple(lines[:_MOST_SHOWN]),
+                n_left_out=max(0, len(lines) - _MOST_SHOWN),
+            )
+        )
+    return tuple(weeks)
+
+
+def _lines(rows: Sequence[Usage]) -> list[Line]:
+    groups: dict[str, list[Usage]] = {}
+    for row in rows:
+        groups.setdefault(row.group, []).append(row)
+    found: list[Line] = []
+    for group in sorted(groups, key=lambda name: -_hours(groups[name])):
+        users = sorted(groups[group], key=lambda row: (-row.gpu_hours, row.user))
+        found += [_sum(users, group), *(_sum([row], group, row.user) for row in users)]
+    return found
+
+
+def _hours(rows: Sequence[Usage]) -> float:
+    return sum(row.gpu_hours for row in rows)
+
+
+def _sum(rows: Sequence[Usage], group: str = "", user: str = "") -> Line:
+    held = sum(row.core_hours for row in rows)
+    used = sum(row.core_hours_used for row in rows)
+    return Line(
+        group=group,
+        user=user,
+        gpu_hours=f"{_hours(rows):,.1f}",
+        in_sessions=f"{sum(row.gpu_hours_in_sessions for row in rows):,.1f}",
+        cores_used=f"{used / held:.0%}" if held else "",
+        jobs=sum(row.jobs for row in rows),
+    )
+
+
+async def read_weeks() -> _Rows:
+    """Return the rows of the last weeks, by group and by account."""
+    now = datetime.now()
+    monday = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    since = monday - timedelta(days=now.weekday(), weeks=_N_WEEKS)
+    held = await read_held(since, now)
+
+    def rows(by: str) -> list[Usage]:
+        return [
+            row
+            for begin, end, week in list_weeks(since, now)
+            for row in sum_up(held, since=begin, until=end, by=by, week=week)
+        ]
+
+    # Those of a large cluster take seconds, which the hub has not.
+    return {by: await asyncio.to_thread(rows, by) for by in _BY}
+
+
+# Of the one hub of this process.
+_known: Cache[_Rows] = Cache(read_weeks, fresh_s=_FRESH_S, failure_s=60.0)
+
+
+class UsageHandler(BaseHandler):
+    """Shows what everybody held."""
+
+    @authenticated
+    @needs_scope("admin-ui")  # type: ignore[untyped-decorator]
+    async def get(self) -> None:
+        """Show the page, or with `format=csv` send the rows as a file.
+
+        Raises:
+            HTTPError: 403 for somebody who may not see everybody's sessions, 503 for a file that
+                is not there yet.
+        """
+        if STOPS_SESSIONS not in self.expanded_scopes:
+            raise HTTPError(403, "You may not see what everybody has used.")
+        by = self.get_query_argument("by", _BY[0])
+        by = by if by in _BY else _BY[0]
+        rows, problem = None, ""
+        try:
+            rows = await _known.get_within(PATIENCE_S)
+        except PortalError as error:
+            problem = error.message
+        if self.get_query_argument("format", "") == "csv":
+            if rows is None:
+                raise HTTPError(
+                    503, problem or "Slurm's accounting is still being read. Ask again."
+                )
+            self.set_header("Content-Type", "text/csv")
+            self.set_header("Content-Disposition", f'attachment; filename="usage-by-{by}.csv"')
+            self.finish(usage_csv(list(rows[by]), by=by))
+            return
+        weeks = None if rows is None else describe_weeks(rows[by])
+        view = {"by": by, "weeks": weeks, "problem": problem}
+        self.finish(await self.render_template("all_usage.html", **view))
+
+
+def usage_route() -> Any:
+    """Return the route of this module for `JupyterHub.extra_handlers`."""
+    return (ROUTE, UsageHandler)
