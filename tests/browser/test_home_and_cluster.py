@@ -291,3 +291,39 @@ def free_gpus(page: Page) -> str:
     page.goto(f"{ADDRESS}/hub/cluster")
     row = page.get_by_role("row", name=re.compile("^v100"))
     return row.get_by_role("cell").nth(0).inner_text()
+
+
+def test_announcements_stand_on_the_login_page_at_once(chromium: Browser) -> None:
+    ANNOUNCEMENTS.write_text(
+        '[[announcement]]\ntext = "Maintenance on Friday from 18:00."\nlevel = "warning"\n'
+    )
+    page = chromium.new_page(viewport={"width": 1280, "height": 900})
+
+    def is_announced() -> bool:
+        page.goto(f"{ADDRESS}/hub/login")
+        return page.get_by_text("Maintenance on Friday from 18:00.").count() == 1
+
+    eventually(is_announced, timeout_s=10)
+    expect_accessible(page)
+    picture(page, "announcement")
+    page.close()
+
+
+def test_8_an_administrator_reads_who_held_gpus_in_the_last_weeks(grace: Page, ada: Page) -> None:
+    grace.goto(f"{ADDRESS}/hub/administration")
+    grace.get_by_role("link", name="GPU hours by week, group and user").click()
+    week = grace.get_by_role("region", name=re.compile(r"^Week of .*: .* GPU hours")).first
+    expect(week.get_by_role("row", name=re.compile("^ada "))).to_be_visible()
+    expect_accessible(grace)
+    expect_no_wider_than_a_phone(grace)
+    pictures(grace, "usage")
+
+    with grace.expect_download() as download:
+        grace.get_by_role("link", name="As a file (CSV)").click()
+    assert download.value.path().read_text().startswith("group,user,gpu_hours,")
+    grace.get_by_role("link", name="By account").click()
+    expect(grace.get_by_role("columnheader", name="Account and user").first).to_be_visible()
+
+    refused = ada.goto(f"{ADDRESS}/hub/administration/usage")
+    assert refused is not None
+    assert refused.status == 403
