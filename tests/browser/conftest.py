@@ -6,7 +6,15 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Error, Page, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Error,
+    Locator,
+    Page,
+    expect,
+    sync_playwright,
+)
 
 OUTPUT_DIR = Path(__file__).parent.parent / "output" / "browser"
 CHROMIUM = "/usr/bin/chromium"
@@ -79,8 +87,8 @@ def pictures(page: Page, name: str) -> None:
     page.set_viewport_size(wide)
 
 
-def picture(page: Page, name: str) -> Path:
-    """Save what the page shows."""
+def picture(page: Page | Locator, name: str) -> Path:
+    """Save what the page, or a part of it, shows."""
     OUTPUT_DIR.mkdir(parents=True, exist_ok=True)
     path = OUTPUT_DIR / f"{name}.png"
     page.screenshot(path=path)

@@ -309,7 +309,7 @@ def test_announcements_stand_on_the_login_page_at_once(chromium: Browser) -> Non
     page.close()
 
 
-def test_8_an_administrator_reads_who_held_gpus_in_the_last_weeks(grace: Page, ada: Page) -> None:
+def test_9_an_administrator_reads_who_held_gpus_in_the_last_weeks(grace: Page, ada: Page) -> None:
     grace.goto(f"{ADDRESS}/hub/administration")
     grace.get_by_role("link", name="GPU hours by week, group and user").click()
     week = grace.get_by_role("region", name=re.compile(r"^Week of .*: .* GPU hours")).first

@@ -97,7 +97,7 @@ def test_a_sweep_is_followed_in_its_cell(client: PortalClient, page: Page, no_sw
         # The first two have ended, and the others run.
         expect(output).to_contain_text("2 done, 2 running", timeout=120_000)
         expect(output).to_contain_text("best so far")
-        picture(page, "sweep")
+        picture(page.locator(".jp-CodeCell").first, "sweep")
         expect(output).to_contain_text("4 done", timeout=120_000)
 
 
