@@ -293,22 +293,6 @@ def free_gpus(page: Page) -> str:
     return row.get_by_role("cell").nth(0).inner_text()
 
 
-def test_announcements_stand_on_the_login_page_at_once(chromium: Browser) -> None:
-    ANNOUNCEMENTS.write_text(
-        '[[announcement]]\ntext = "Maintenance on Friday from 18:00."\nlevel = "warning"\n'
-    )
-    page = chromium.new_page(viewport={"width": 1280, "height": 900})
-
-    def is_announced() -> bool:
-        page.goto(f"{ADDRESS}/hub/login")
-        return page.get_by_text("Maintenance on Friday from 18:00.").count() == 1
-
-    eventually(is_announced, timeout_s=10)
-    expect_accessible(page)
-    picture(page, "announcement")
-    page.close()
-
-
 def test_9_an_administrator_reads_who_held_gpus_in_the_last_weeks(grace: Page, ada: Page) -> None:
     grace.goto(f"{ADDRESS}/hub/administration")
     grace.get_by_role("link", name="GPU hours by week, group and user").click()
