@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -55,7 +54,7 @@ def smtpd(authority: Authority) -> Iterator[Smtpd]:
 def notebook() -> Iterator[Path]:
     path = Path(f"/home/{USER}/batch-mail.ipynb")
     path.write_text(json.dumps(NOTEBOOK))
-    shutil.chown(path, USER, USER)
+    shutil.chown(path, USER)
     yield path
     for each in (*path.parent.glob("batch-mail*"), *path.parent.glob("portal-runs/*-batch-mail-*")):
         shutil.rmtree(each) if each.is_dir() else each.unlink()
@@ -72,7 +71,7 @@ def test_who_wants_it_reads_in_mail_that_a_notebook_has_ended(smtpd: Smtpd, note
         text=True,
         timeout=60,
     )
-    assert done.returncode == 0, done.stderr + sys.version
+    assert done.returncode == 0, done.stderr
     (job,) = re.findall("runs as job ([0-9]+)", done.stdout)
 
     (mail,) = eventually(lambda: smtpd.mail_to("ada.lovelace"), 120)
