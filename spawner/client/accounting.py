@@ -215,8 +215,8 @@ class Accounting:
             SlurmError: If sacctmgr failed or printed something else.
         """
         try:
-            users = await self._query(USERS_ARGV)
-            qos = await self._query(QOS_ARGV)
+            # At once: each takes a third of a second, and who submits a job waits for it.
+            users, qos = await asyncio.gather(self._query(USERS_ARGV), self._query(QOS_ARGV))
         except SlurmError as error:
             if _NO_ACCOUNTING.search(error.stderr):
                 return Associations()
