@@ -69,6 +69,7 @@ _AIMS: Mapping[str, Mapping[str, Aim]] = {
     "scale": {
         "loop_stop_max_ms": _at_most(50),
         "form_p95_ms_10000": _at_most(100),
+        "take_up_s_1000": _at_most(6),
         "take_up_s_10000": _at_most(20),
         "failover_s": _at_most(30),
         "proxy_requests_2_vs_1": _at_least(1.5),

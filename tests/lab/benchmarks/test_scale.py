@@ -92,10 +92,10 @@ def test_one_hub_carries_a_large_site(rounds: int) -> None:
 
 def _table(carried: dict[int, Carried]) -> Table:
     columns = ("sessions", "take-up, s", "its CPU, s", "form p95, ms", "home p95, ms")
-    more = ("start p95, s", "failed starts", "longest step, ms", "above 50 ms", "CPU cores", "MiB")
+    more = ("start p95, s", "failed starts", "failed pages", "longest step, ms", "above 50 ms")
     return Table(
         title="By size; the last columns are steps of the event loop and the hub's process",
-        columns=(*columns, *more),
+        columns=(*columns, *more, "CPU cores", "MiB"),
         rows=[
             (
                 *(n_sessions, one.take_up_s, one.take_up_cpu_s, one.form_p95_ms, one.home_p95_ms),

@@ -51,6 +51,8 @@ def test_each_report_says_on_what_machine_when_and_how_it_was_measured(path: Pat
     report = json.loads(path.read_text())
 
     assert all(report[key] for key in ("machine", "date", "command", "figures"))
+    for table in report.get("tables", []):
+        assert {len(row) for row in table["rows"]} <= {len(table["columns"])}, table["title"]
     # Some are measured by a suite of their own, such as templates and gpu.
     suites = (f"tests/run bench -- -k {path.stem}", f"tests/run {path.stem}")
     assert report["command"] in (*suites, f"tests/run {path.stem} -- --record")
