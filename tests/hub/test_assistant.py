@@ -1,0 +1,86 @@
+"""`%ask` in a session of the real portal: its tools are the session's own, with its limits."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.hub.test_laptop import NOTEBOOK
+from tests.support.eventually import eventually_async
+from tests.support.kernels import ask, connect, run_over
+from tests.support.portal_client import UserSession
+from tests.support.websockets import close_websocket
+
+pytestmark = pytest.mark.cluster
+
+USER = "ada"
+NAME = "assistant-test"
+# In the kernel itself, since nodes have a network of their own.
+MODEL = """
+import http.server, json, os, threading
+asked, answers = [], []
+
+class Model(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self.send_response(200)
+        self.end_headers()
+        delta = {"content": "That is all."}
+        if asked[-1]["messages"][-1]["role"] == "user":
+            delta = {"tool_calls": [{"index": 0, "id": "1", "function": answers.pop(0)}]}
+        self.wfile.write(b"data: " + json.dumps({"choices": [{"delta": delta}]}).encode())
+    def log_message(self, *_):
+        pass
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Model)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+os.environ["PORTAL_ASSISTANT_URL"] = f"http://127.0.0.1:{server.server_port}/v1"
+os.environ["PORTAL_ASSISTANT_MODEL"], os.environ["PORTAL_ASSISTANT_TOOLS"] = "small", "1"
+from dsportal.start.ask_line import register_magic
+register_magic(get_ipython())
+"""
+TOLD = "print(asked[-1]['messages'][-1]['content'])"
+
+
+@pytest.fixture
+def session() -> Iterator[UserSession]:
+    session = UserSession(USER)
+    session.client.stop(session.token)
+    session.client.start(session.token, gpus=0)
+    yield session
+    session.client.stop(session.token)
+    home = Path(f"/home/{USER}")
+    for path in (*home.glob(f"{NAME}*"), *home.glob(f"portal-runs/*-{NAME}-*")):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+async def test_a_model_that_may_queues_a_notebook_and_reads_its_output(
+    session: UserSession,
+) -> None:
+    notebook = {"type": "notebook", "format": "json", "content": NOTEBOOK}
+    ask(session, "PUT", f"api/contents/{NAME}.ipynb", json=notebook)
+    socket = await connect(session, ask(session, "POST", "api/kernels", json={})["id"])
+
+    async def told(tool: str, **arguments: object) -> str:
+        call = {"name": tool, "arguments": json.dumps(arguments)}
+        await run_over(socket, f"answers.append({call!r})")
+        shown = await run_over(socket, "%ask do it")
+        return shown + await run_over(socket, TOLD)
+
+    await run_over(socket, MODEL)
+    # Nobody answers here.
+    assert "did not allow" in await told("list_jobs")
+    await run_over(socket, "%ask --allow submit_job list_jobs job_output")
+
+    order = {"notebook": f"{NAME}.ipynb", "hours": 0.2}
+    assert "[not done: dsportal: You asked for" in await told("submit_job", **order, gpus=99)
+    assert "runs as job" in await told("submit_job", **order)
+    assert NAME in await told("list_jobs")
+
+    async def has_trained() -> bool:
+        return "trained with 0.0" in await told("job_output")
+
+    await eventually_async(has_trained, timeout_s=90)
+    await close_websocket(socket)
