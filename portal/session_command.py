@@ -1,7 +1,6 @@
 """The commands of `dsportal` for the session that they run in, and for its user's jobs."""
 
 import argparse
-import asyncio
 import http.client
 import os
 from dataclasses import asdict
@@ -69,21 +68,25 @@ class _OwnWork:
     """Asks Slurm, and the folders of runs."""
 
     def __init__(self) -> None:
-        # The head node's environment has no session.
+        # The head node's environment has no session, and other commands need no loop.
+        from asyncio import run
+
         from portal.server.jobs.listing import JobList
         from portal.server.jobs.queue import JobQueue
         from portal.server.jobs.runs import Runs
 
+        self._run = run
         queue = JobQueue(os.environ.get("SLURM_JOB_ID", ""), Path.home())
         self._jobs = JobList(queue, Runs(Path.home(), queue))
 
     def list_work(self) -> dict[str, Any]:
-        return asyncio.run(self._jobs.as_json())
+        told: dict[str, Any] = self._run(self._jobs.as_json())
+        return told
 
     def read_output(self, job: str, run: str, offset: int) -> dict[str, Any]:
         if run:
             return asdict(self._jobs.runs.read_output(run, 0, offset))
-        return asdict(asyncio.run(self._jobs.queue.read_output(job, offset)))
+        return asdict(self._run(self._jobs.queue.read_output(job, offset)))
 
 
 def _ask(method: str, path: str) -> Any:
