@@ -111,3 +111,26 @@ def test_a_budget_that_was_raised_counts_at_once(client: PortalClient) -> None:
 
     client.start(token, **asked)
     client.stop(token)
+
+
+@pytest.fixture
+def hall(client: PortalClient) -> Iterator[None]:
+    """Give the partition a QOS with five GPU hours."""
+    partition = ("scontrol", "update", "PartitionName=jupyter")
+    remove = ("sacctmgr", "-i", "delete", "qos", "where", "name=hall")
+    with put_back((*partition, "QOS="), remove):
+        add = ("sacctmgr", "-i", "add", "qos", "hall", "set", "GrpTRESMins=gres/gpu=300")
+        for argv in (add, (*partition, "QOS=hall")):
+            subprocess.run(argv, check=True, stdout=subprocess.DEVNULL, timeout=60)
+        yield
+
+
+def test_the_budget_of_the_partitions_own_qos_counts(client: PortalClient, hall: None) -> None:
+    # The hub looks again after half a minute, two minutes if many have asked.
+    eventually(lambda: "left in the QOS hall." in choices_of(client)["budget"], timeout_s=150)
+
+    asked = {"gpus": 2, "hours": 4}
+    answer = client.rest("POST", f"/users/{USER}/server", client.token(), json=asked)
+
+    assert answer.status_code == 400
+    assert "left in the QOS hall, and this may use 8." in answer.json()["message"]
