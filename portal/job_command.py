@@ -11,7 +11,6 @@ from typing import Any
 
 from dsportal.errors import LaunchError, printable
 from dsportal.launch.job_file import NOTEBOOK, PROGRAMS, render_job_file
-from dsportal.launch.sbatch import mail_to
 from dsportal.packages.start import KERNEL
 from dsportal.slurm.again import EVERY, Again, new_series, parse_again
 from dsportal.task.notebook import find_notebook, is_notebook, parse_parameter
@@ -64,11 +63,6 @@ def add_commands(commands: Any) -> None:
         "--every",
         choices=EVERY,
         help="run a notebook again and again, at the time of --at, or else at that of now",
-    )
-    new.add_argument(
-        "--mail",
-        action="store_true",
-        help="have Slurm write you when it has ended, if the site's Slurm sends mail",
     )
     new.add_argument("--force", action="store_true", help="replace an existing file")
     new.add_argument("script", type=Path, help="training script, or a notebook")
@@ -130,7 +124,6 @@ def write_job(arguments: argparse.Namespace) -> int:
         parse_size(arguments, script, rule),
         begin="" if begin is None else f"{begin:%Y-%m-%dT%H:%M:%S}",
         comment="" if again is None else again.mark,
-        mail_to=mail_to(os.environ, is_wanted=arguments.mail),
     )
     if arguments.forecast or arguments.submit:
         check_limits(request)

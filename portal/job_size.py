@@ -1,4 +1,4 @@
-"""The size of a job that a command asks for, and what comes with each GPU at this site."""
+"""The size of a job that a command asks for, mail about it, and what comes with each GPU."""
 
 import argparse
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dsportal.errors import LaunchError
 from dsportal.launch.layout import parse_layout
-from dsportal.launch.sbatch import JobRequest
+from dsportal.launch.sbatch import JobRequest, mail_to
 from dsportal.slurm.errors import PortalError
 from spawner.installed_paths import DEFAULT_SETTINGS_PATH
 from spawner.session_settings import VARIABLE
@@ -38,7 +38,7 @@ class JobError(PortalError):
 
 
 def add_size(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a job's size and place."""
+    """Add the options of a job's size and place, and of mail about it."""
     parser.add_argument(
         "--gpus", type=int, default=1, help="number of GPUs on all nodes together (default: 1)"
     )
@@ -57,6 +57,11 @@ def add_size(parser: argparse.ArgumentParser) -> None:
             default=os.environ.get(f"SLURM_JOB_{word.upper()}", ""),
             help=f"{what} (default: the session's, or else the cluster's)",
         )
+    parser.add_argument(
+        "--mail",
+        action="store_true",
+        help="have Slurm write you when it has ended, if the site's Slurm sends mail",
+    )
 
 
 def parse_size(arguments: argparse.Namespace, script: Path, rule: Rule) -> JobRequest:
@@ -84,6 +89,7 @@ def parse_size(arguments: argparse.Namespace, script: Path, rule: Rule) -> JobRe
         partition=arguments.partition,
         account=arguments.account,
         qos=arguments.qos,
+        mail_to=mail_to(os.environ, is_wanted=arguments.mail),
     )
 
 

@@ -96,6 +96,7 @@ def submit_sweep(
             shape=request.shape,
             walltime_s=request.walltime_s,
             command=command,
+            mail=request.mail_to is not None,
             **order,
         )
 
