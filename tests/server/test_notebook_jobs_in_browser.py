@@ -25,6 +25,7 @@ def server(
     folder = tmp_path_factory.mktemp("notebook-jobs")
     # Without Slurm's programs: what the form submits is refused in a sentence.
     environ = {"PORTAL_N_GPUS": "2", "PORTAL_WALLTIME_S": "7200", "PATH": "/nowhere"}
+    environ["PORTAL_MAIL_ADDRESS"] = "ada@example.org"
     server = start_jupyterlab(folder, tensorboard_python, environ)
     cells = [nbformat.v4.new_code_cell("lr = 0.1  # how fast\nepochs = 3")]
     cells[0].metadata["tags"] = ["parameters"]
@@ -72,11 +73,12 @@ def test_the_form_sends_the_size_and_what_was_changed(page: Page) -> None:
     page.locator(".dsp-form select").select_option("every Monday")
     page.locator(".dsp-form").get_by_label("At", exact=True).fill("4:00")
     page.locator(".dsp-form").get_by_label("lr", exact=True).fill("0.5")
+    page.locator(".dsp-form").get_by_label("Mail to ada@example.org when it has ended").check()
     page.get_by_role("button", name="Run as a Job").click()
 
     expect(page.get_by_text("train.ipynb runs as job 12.").first).to_be_visible()
     size = {"gpus": "2", "nodes": "1", "hours": "2"}
-    when = {"every": "monday", "at": "4:00"}
+    when = {"every": "monday", "at": "4:00", "mail": True}
     assert sent == [{"path": "train.ipynb", **size, **when, "parameters": {"lr": "0.5"}}]
 
 
