@@ -52,6 +52,7 @@ def write_report(
     rounds: int | None = None,
     tables: Sequence[Table] = (),
     notes: Sequence[str] = (),
+    is_part: bool = False,
 ) -> Path:
     """Write docs/benchmarks/NAME.json, add its figures to the history, and print it as tables.
 
@@ -59,6 +60,7 @@ def write_report(
         name: Name of the benchmark; `tests/run bench -- -k NAME` runs it.
         rounds: Rounds of the comparison; None if each figure says its own. With fewer than
             LEAST_ROUNDS the report goes to tests/output/benchmarks, and not into the history.
+        is_part: Whether other runs measure the other figures of the report, which stay.
     """
     is_rehearsal = rounds is not None and rounds < LEAST_ROUNDS
     folder = REHEARSALS_DIR if is_rehearsal else RESULTS_DIR
@@ -76,9 +78,11 @@ def write_report(
         "tables": [asdict(table) for table in tables],
         "notes": list(notes),
     }
-    path.write_text(json.dumps(report, indent=2) + "\n")
     if not is_rehearsal:
         history.append(history.entries_of(name, report))
+    if is_part and path.exists():
+        report = _beside(json.loads(path.read_text()), report)
+    path.write_text(json.dumps(report, indent=2) + "\n")
     for table in tables:
         print(f"\n{table.title}")
         for row in (table.columns, *table.rows):
@@ -90,6 +94,26 @@ def write_report(
     for figure, words in missed(name, figures).items():
         print(f"{figure:>32} missed: {words}")
     return path
+
+
+def _beside(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a new report with what only the old one has, and where that comes from."""
+    machine = old["machine"]
+    of = f" ({old['date']}, commit {machine['commit'][:7]}, {machine['cpu']})"
+    kept = [figure for figure in old["figures"] if figure not in new["figures"]]
+    words = {name: old["words"][name] for name in kept}
+    titles = {table["title"] for table in new["tables"]}
+    return {
+        **new,
+        "figures": {**{name: old["figures"][name] for name in kept}, **new["figures"]},
+        "spread": {**{k: one for k, one in old["spread"].items() if k in kept}, **new["spread"]},
+        "words": {
+            **{name: told if ", commit " in told else told + of for name, told in words.items()},
+            **new["words"],
+        },
+        "tables": [*(one for one in old["tables"] if one["title"] not in titles), *new["tables"]],
+        "notes": new["notes"] or old["notes"],
+    }
 
 
 def missed_of(name: str) -> dict[str, str]:

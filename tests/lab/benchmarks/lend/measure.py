@@ -11,6 +11,8 @@ import asyncio
 import statistics
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from portal.server.base.idle import IdlePolicy
@@ -24,6 +26,7 @@ from tests.lab.benchmarks.lend.day import (
 from tests.lab.benchmarks.machine import read_busy_share
 from tests.lab.benchmarks.report import LEAST_ROUNDS, Table, write_report
 from tests.lab.benchmarks.rounds import Rounds
+from tests.lab.benchmarks.variables.measure import time_arrays
 from tests.support.kernels import ask, connect, run_over
 from tests.support.websockets import close_websocket
 
@@ -42,6 +45,8 @@ WORDS: Mapping[str, str] = {
     "output_mb_s": f"{OUTPUT_MB} MB of printed lines from a kernel in a job of its own",
     "output_local_mb_s": "the same from a kernel in the session, in turns",
     "kernel_output_ratio": "time of one over that of the other, round by round",
+    "save_s_per_gb": "seconds to save 1 GB of arrays, to a local disk",
+    "restore_s_per_gb": "seconds to restore them",
     "gpu_hours_saved_percent": "of a simulated day: GPU hours that nobody holds, at the same work",
     "gpu_hours_saved_if_all_train_percent": "the same if everybody trains all day",
 }
@@ -79,6 +84,16 @@ def measure_kernels(n_rounds: int) -> dict[str, Rounds]:
             found.setdefault(f"output{suffix}_mb_s", []).append(mb_s)
     session.client.stop(session.token)
     return {name: Rounds(values, 2) for name, values in found.items()}
+
+
+def measure_arrays(n_rounds: int) -> dict[str, Rounds]:
+    """Return seconds of saving and restoring 1 GB."""
+    times = []
+    for _ in range(n_rounds):
+        with TemporaryDirectory() as folder:
+            times.append(time_arrays(Path(folder)))
+    saves, restores = zip(*times, strict=True)
+    return {"save_s_per_gb": Rounds(saves, 2), "restore_s_per_gb": Rounds(restores, 2)}
 
 
 async def _measure_kernel(session: Session, kernel: str) -> tuple[float, float]:
@@ -124,7 +139,7 @@ def _median(days: Sequence[tuple[Any, Any]], name: str) -> tuple[float, float]:
 def measure(n_rounds: int) -> tuple[dict[str, Rounds], list[str]]:
     """Return all that the running portal has to be there for, and notes."""
     busy = read_busy_share()
-    found = measure_starts(n_rounds) | measure_kernels(n_rounds)
+    found = measure_starts(n_rounds) | measure_kernels(n_rounds) | measure_arrays(n_rounds)
     found["first_use_vs_session_start"] = found["first_use_s"].over(found["session_start_s"])
     found["kernel_latency_ratio"] = found["empty_cell_ms"].over(found["empty_cell_local_ms"])
     found["kernel_output_ratio"] = found["output_local_mb_s"].over(found["output_mb_s"])
@@ -153,6 +168,7 @@ def main() -> None:
         spread={name: found[name].spread for name in WORDS if name in found},
         words={name: words for name, words in WORDS.items() if name in found},
         rounds=n_rounds,
+        is_part=True,
         tables=[table],
         notes=[
             *notes,
