@@ -142,6 +142,7 @@ def _apply_pages(c: Any, settings: Settings, hubs: Hubs | None) -> None:
     c.SlurmGPUSpawner.session_notices = lambda: [
         one.text for one in announced() if one.level is not Level.INFO
     ]
+    c.SlurmGPUSpawner.session_refusal = lambda: drain.message
     home = HomePage(
         places=settings.site_storage,
         warning_percent=settings.storage.warning_percent,

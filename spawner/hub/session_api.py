@@ -34,13 +34,14 @@ class SessionHandler(APIHandler):
     """Tells a session how much time it has left, and stops it."""
 
     async def get(self) -> None:
-        """Answer with `describe_time` and "notices": 200, or 403 for any other token.
+        """Answer with `describe_time`, "notices" and "refusal": 200, or 403 for any other token.
 
         With jobs it has "places", in words by their ids, as far as they are known.
         """
         spawner = spawner_of_token(self)
         notices = [str(text) for text in spawner.session_notices()]
-        told = {**describe_time(spawner), "notices": notices}
+        refusal = str(spawner.session_refusal())
+        told = {**describe_time(spawner), "notices": notices, "refusal": refusal}
         job_ids = [word for word in self.get_query_arguments("job") if _JOB_ID.fullmatch(word)]
         # Slurm may show a user their own jobs only; the hub sees the whole queue.
         places = {word: await spawner.cluster.queue.place(int(word)) for word in job_ids}

@@ -81,6 +81,12 @@ class SiteTraits(HasTraits):
         "of a maintenance.",
     ).tag(config=True)
 
+    session_refusal = Callable(
+        lambda: "",
+        help="Returns why sessions get nothing more now, such as GPUs for a kernel. Empty: they "
+        "do.",
+    ).tag(config=True)
+
     certificates_dir = Unicode(
         "",
         help="""Folder of the hub's certificates, which `dsportal run proxy` makes. Empty: sessions
@@ -209,5 +215,6 @@ def traits_on(traits: SpawnerTraits, cluster: str) -> SpawnerTraits:
 # What the portal makes from several keys; the others without a key are in the reference.
 COMPOSED = (
     *("clusters", "partitions", "partition_shapes", "group_limits", "user_limits", "preflight"),
-    *("session_settings", "session_notices", "certificates_dir", "forecast_path", "server_argv"),
+    *("session_settings", "session_notices", "session_refusal", "certificates_dir"),
+    *("forecast_path", "server_argv"),
 )

@@ -271,6 +271,7 @@ SESSION_OWNER = frozenset({
     r"/portal/api/kernel-gpus/held$",
     r"/portal/api/kernel-gpus/follow-up$",
     r"/portal/api/kernels/([^/]+)/gpus$",
+    r"/portal/api/kernels/([^/]+)/gpus/forecast$",
     r"/portal/api/kernels/([^/]+)/executions$",
     r"/portal/api/kernels/([^/]+)/executions/([^/]+)$",
     r"/portal/api/mlflow$",

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from portal.server.kernel_jobs.errors import KernelJobError
-from portal.server.kernel_jobs.provisioner import FOLDER, make_folder
+from portal.server.kernel_jobs.folder import FOLDER, make_folder
 from tests.support.other_user import NEIGHBOUR
 from tests.support.two_kernels import started
 

@@ -68,7 +68,10 @@ def open_dialog(page: Page) -> Locator:
 
 def test_the_dialog_offers_what_the_cluster_has_and_says_a_refusal(page: Page) -> None:
     page.route(at("kernel-gpus"), lambda route: route.fulfill(json=CHOICES))
+    said = {"message": "Slurm expects it to start in 3 h."}
+    page.route(at("kernels/[^/]+/gpus/forecast"), lambda route: route.fulfill(json=said))
     dialog = open_dialog(page)
+    expect(dialog.get_by_role("status")).to_have_text(said["message"])
     numbers = dialog.get_by_label("GPUs").locator("visible=true")
     expect(numbers.locator("option")).to_have_text(["0", "1", "2", "3", "4"])
     dialog.get_by_label("Type").select_option("a100")

@@ -1,5 +1,6 @@
 """Client of the hub's session API, with the session's own token."""
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,6 +12,8 @@ from dsportal.slurm.errors import PortalError
 from spawner.node.port_report import tls_context
 
 TIMEOUT_S = 20.0
+# For what nobody has to wait.
+_SHORT_TIMEOUT_S = 3.0
 
 
 class HubError(PortalError):
@@ -31,7 +34,7 @@ class HubApi:
         self._tls = tls_context(environment)
 
     async def read_session(self) -> dict[str, Any]:
-        """Return "left_s", "extension" and "notices" of the session; see `spawner.hub.session_api`.
+        """Return what the hub says of the session; see `spawner.hub.session_api`.
 
         Raises:
             HubError: If the hub did not answer.
@@ -50,6 +53,14 @@ class HubApi:
         except HubError:
             return {}
         return {int(job_id): str(place) for job_id, place in places.items()}
+
+    async def read_refusal(self) -> str:
+        """Return why sessions get nothing more now; empty if they do, or the hub is away."""
+        try:
+            async with asyncio.timeout(_SHORT_TIMEOUT_S):
+                return str((await self.read_session()).get("refusal", ""))
+        except (HubError, TimeoutError):
+            return ""
 
     async def extend(self) -> dict[str, Any]:
         """Extend the session.

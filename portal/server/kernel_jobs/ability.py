@@ -1,4 +1,4 @@
-"""Which kernels can run in a job of their own: Python's with an encryption that they know. Pure."""
+"""What a kernel in a job of its own knows. Pure."""
 
 from typing import Any
 
@@ -7,25 +7,20 @@ _PROGRAM = "dsportal/start/kernel.py"
 _IMAGE = "PORTAL_IMAGE_START"
 
 
-def why_not(kernel_spec: Any) -> str:
-    """Return why a kernel cannot have GPUs of its own, or "".
-
-    An ipykernel before 7.4 says so itself when it starts.
+def is_encrypted(kernel_spec: Any) -> bool:
+    """Return whether a kernel encrypts what it sends; an ipykernel before 7.4 ends instead.
 
     Args:
         kernel_spec: Jupyter's.
     """
-    name = kernel_spec.display_name
-    if kernel_spec.language != "python" or not any(
-        word.endswith(_PROGRAM) for word in kernel_spec.argv
-    ):
-        return (
-            f"The kernel {name} knows no encryption, so it stays on the node of the session. "
-            "Choose a Python kernel, or start a session with GPUs."
-        )
-    if _IMAGE in kernel_spec.env:
-        return (
-            f"The kernel {name} is in an image, which starts on the node of the session only. "
-            "Choose another Python kernel, or start a session with GPUs."
-        )
-    return ""
+    return saves_variables(kernel_spec) and _IMAGE not in kernel_spec.env
+
+
+def saves_variables(kernel_spec: Any) -> bool:
+    """Return whether a kernel answers the notebook server that wants its variables.
+
+    Args:
+        kernel_spec: Jupyter's.
+    """
+    is_python = kernel_spec.language == "python"
+    return is_python and any(word.endswith(_PROGRAM) for word in kernel_spec.argv)

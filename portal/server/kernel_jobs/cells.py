@@ -31,9 +31,14 @@ class Cells:
         listener.on_end(self._end)
 
     def _hear(self, message: Published) -> None:
+        talk = self._jobs.talks.get(message.kernel_id)
+        if message.kind == "status" and talk is not None and message.parent_id == talk.cell:
+            if message.content["execution_state"] == "idle":
+                talk.end_of_cell()
+            return
         if message.kind != MESSAGE:
             return
-        content, talk = message.content, self._jobs.talks.get(message.kernel_id)
+        content = message.content
         if "reply" in content:
             if talk is not None:
                 talk.take(content["reply"])
@@ -46,7 +51,7 @@ class Cells:
         if content.get("held") and talk is not None:
             talk.take({})
             return
-        task = asyncio.create_task(self._answer(message.kernel_id, content))
+        task = asyncio.create_task(self._answer(message, content))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -54,11 +59,12 @@ class Cells:
         if kernel_id in self._jobs.talks:
             self._jobs.talks[kernel_id].end()
 
-    async def _answer(self, kernel_id: str, asked: dict[str, Any]) -> None:
+    async def _answer(self, message: Published, asked: dict[str, Any]) -> None:
+        kernel_id = message.kernel_id
         if asked.get("cancel"):
             self._jobs.cancel(kernel_id)
             return
-        talk = Talk(self._kernels.get_kernel(kernel_id))
+        talk = Talk(self._kernels.get_kernel(kernel_id), message.parent_id)
         try:
             if asked.get("held"):
                 talk.tell("The request is cancelled.", "told")

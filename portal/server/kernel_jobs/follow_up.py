@@ -11,9 +11,9 @@ from typing import Any
 
 from dsportal.start.follow_up import FOLDER, folder_of, is_recent
 from portal.server.base.open_notebooks import notebooks_by_kernel
-from portal.server.kernel_jobs.ability import why_not
+from portal.server.kernel_jobs.ability import saves_variables
 from portal.server.kernel_jobs.errors import KernelJobError
-from portal.server.kernel_jobs.provisioner import make_folder
+from portal.server.kernel_jobs.folder import make_folder
 from portal.server.kernel_jobs.request import Variables
 from portal.server.kernel_jobs.talk import Talk, held
 from portal.server.kernel_jobs.variables import STAY_BEHIND, Saved, check_answer, save_order
@@ -89,7 +89,7 @@ class FollowUp:
 
     async def _save(self, kernel_id: str, path: str, folder: Path) -> str:
         kernel = self._kernels.get_kernel(kernel_id)
-        if why_not(kernel.kernel_spec):
+        if not saves_variables(kernel.kernel_spec):
             return f"The kernel {kernel.kernel_spec.display_name} cannot pass its variables on."
         saved = await asyncio.to_thread(make_folder, "variables")
         try:

@@ -15,7 +15,7 @@ from portal.server.base.guest_rights import is_guest
 from portal.server.kernel_jobs.follow_up import FollowUp
 from portal.server.kernel_jobs.idle_gpus import IdleGpus
 from portal.server.kernel_jobs.kernel_jobs import KernelJobs
-from portal.server.kernel_jobs.request import parse_request
+from portal.server.kernel_jobs.request import GpuRequest, parse_request
 from portal.settings.kernel_jobs import KernelJobSettings
 
 
@@ -43,13 +43,9 @@ class KernelGpusHandler(APIHandler):
         `variables` is "always" or "never"; without it the user's setting counts.
         """
         _refuse_guest(self)
-        body = self.get_json_body()
-        if not isinstance(body, dict):
-            raise OptionsError("The body has to be an object with gpus and, if wanted, hours.")
+        request = _requested(self, self.site)
         if kernel_id not in self.jobs.kernels:
             raise HTTPError(404, "This session has no such kernel.")
-        gpus, hours, variables = (body.get(name) for name in ("gpus", "hours", "variables"))
-        request = parse_request(gpus, hours, self.site, variables=variables)
         task = asyncio.create_task(self.jobs.change(kernel_id, request))
         task.add_done_callback(_heard)
         # A refusal that is known at once is the answer.
@@ -66,6 +62,26 @@ class KernelGpusHandler(APIHandler):
         self.jobs.cancel(kernel_id)
         self.set_status(204)
         self.finish()
+
+
+class ForecastHandler(APIHandler):
+    """When a kernel would have GPUs."""
+
+    auth_resource = "kernels"
+    # A dialog asks with each change, which must not count as activity.
+    _track_activity = False
+
+    def initialize(self, jobs: KernelJobs, settings: KernelJobSettings) -> None:
+        """Store the arguments of the route."""
+        self.jobs = jobs
+        self.site = settings
+
+    @for_the_user
+    async def post(self, kernel_id: str) -> None:
+        """Ask Slurm; nothing is queued: 200 and `{"message": sentence}`, or why it is refused."""
+        _refuse_guest(self)
+        request = _requested(self, self.site)
+        self.finish({"message": await self.jobs.forecast(kernel_id, request)})
 
 
 class FollowUpHandler(APIHandler):
@@ -114,6 +130,14 @@ class HeldGpusHandler(APIHandler):
     async def get(self) -> None:
         """List them; see `IdleGpus.list_held`."""
         self.finish(json.dumps(await self.idle.list_held()))
+
+
+def _requested(handler: APIHandler, settings: KernelJobSettings) -> GpuRequest:
+    body = handler.get_json_body()
+    if not isinstance(body, dict):
+        raise OptionsError("The body has to be an object with gpus and, if wanted, hours.")
+    gpus, hours, variables = (body.get(name) for name in ("gpus", "hours", "variables"))
+    return parse_request(gpus, hours, settings, variables=variables)
 
 
 def _refuse_guest(handler: APIHandler) -> None:

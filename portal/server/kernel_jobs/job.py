@@ -3,7 +3,7 @@
     python -m portal.server.kernel_jobs.job FOLDER
 
 FOLDER has what the notebook server has written for it, `Order`, and takes what it is to know,
-`Progress`. SIGUSR2 ends the kernel, SIGTERM the job.
+`Progress`. SIGINT interrupts the kernel, SIGUSR2 ends it, SIGTERM ends the job.
 """
 
 from __future__ import annotations
@@ -14,19 +14,23 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from dsportal.slurm.listing import NO_SUCH_JOB
 from dsportal.slurm.states import Phase, parse_state
 
 CONNECTION = "kernel.json"
+CHANNELS = ("shell", "stdin", "control", "hb", "iopub")
 ORDER = "order.json"
 PROGRESS = "progress.json"
 METER = (sys.executable, "-P", "-m", "portal.server.kernel_jobs.meter")
+DOOR = (sys.executable, "-P", "-m", "portal.server.kernel_jobs.door")
 # So often Slurm is asked whether the session still runs.
 ASK_S = 30.0
 _ANSWER_S = 15
@@ -36,7 +40,9 @@ _OWN_END_S = 0.5
 _SHORTEST_S = 5.0
 _MOST_FAILURES = 3
 _END_S = 3.0
-_SIGNALS = {signal.SIGCHLD, signal.SIGTERM, signal.SIGUSR2}
+# Of what starts a container: folders of the session are missing on other nodes.
+_BIND = "--bind="
+_SIGNALS = {signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGUSR2}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,12 +52,14 @@ class Order:
     Attributes:
         argv: The kernel's command.
         environ: The kernel's environment, but for what Slurm sets for this job.
+        has_door: Whether the kernel knows no encryption, so that others must not reach it.
     """
 
     argv: list[str]
     environ: dict[str, str]
     working_dir: str
     session_job_id: str
+    has_door: bool = False
 
     def write(self, folder: Path) -> None:
         """Write it to a folder."""
@@ -102,7 +110,9 @@ class Job:
         self._order = order
         self._progress = Progress(node=os.environ.get("SLURMD_NODENAME", ""))
         self._kernel: subprocess.Popen[bytes] | None = None
-        self._meter: subprocess.Popen[bytes] | None = None
+        # What runs beside it until the job ends.
+        self._others: list[subprocess.Popen[bytes]] = []
+        self._is_measured = False
         self._n_absent = 0
 
     def run(self) -> int:
@@ -112,7 +122,13 @@ class Job:
             0, or 1 if the kernel does not start.
         """
         n_failures = 0
+        sockets = ""
+        if self._order.has_door:
+            # The path of a socket has to be short.
+            sockets = tempfile.mkdtemp(prefix="dsportal-kernel-", dir="/tmp")
         try:
+            if sockets:
+                self._make_door(Path(sockets))
             while n_failures < _MOST_FAILURES:
                 began_s = time.monotonic()
                 if not self._run_kernel():
@@ -121,14 +137,30 @@ class Job:
             return 1
         finally:
             self._end_kernel()
-            if self._meter is not None:
-                self._meter.kill()
-                self._meter.wait()
+            for other in self._others:
+                other.kill()
+                other.wait()
+            if sockets:
+                shutil.rmtree(sockets, ignore_errors=True)
             if (self._folder / ORDER).exists():
                 self._tell(is_over=True)
             else:
                 # What was written meanwhile has kept the notebook server from removing all of it.
                 shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _make_door(self, sockets: Path) -> None:
+        outside, inside = self._folder / CONNECTION, sockets / CONNECTION
+        info = json.loads(outside.read_text("utf-8"))
+        kept = {name: info[name] for name in ("key", "signature_scheme")}
+        numbers = {f"{name}_port": number for number, name in enumerate(CHANNELS, 1)}
+        write_json(inside, {**kept, **numbers, "transport": "ipc", "ip": str(sockets / "k")})
+        argv = [
+            word.replace(str(outside), str(inside)) for word in self._order.argv if _is_here(word)
+        ]
+        if binds := [number for number, word in enumerate(argv) if word.startswith(_BIND)]:
+            argv.insert(binds[0], f"{_BIND}{sockets}")
+        self._order = replace(self._order, argv=argv)
+        self._others.append(_start([*DOOR, str(self._folder), str(sockets)], env=os.environ))
 
     def _run_kernel(self) -> bool:
         """Run one kernel to its end; return whether another one is wanted."""
@@ -146,13 +178,17 @@ class Job:
                 return False
             if got is not None and got.si_signo == signal.SIGUSR2:
                 self._end_kernel()
+            if got is not None and got.si_signo == signal.SIGINT:
+                with suppress(ProcessLookupError):
+                    os.killpg(self._kernel.pid, signal.SIGINT)
             if time.monotonic() >= look_at_s:
                 look_at_s = time.monotonic() + ASK_S
                 if self._is_unwanted():
                     return False
                 # Not before: what measures a kernel shall not slow down its start.
-                if self._meter is None:
-                    self._meter = _start([*METER, str(self._folder)], env=os.environ)
+                if not self._is_measured:
+                    self._is_measured = True
+                    self._others.append(_start([*METER, str(self._folder)], env=os.environ))
         if signal.sigtimedwait({signal.SIGTERM}, _OWN_END_S) is not None:
             return False
         self._tell(n_ends=self._progress.n_starts, status=self._kernel.returncode)
@@ -196,6 +232,11 @@ def _start(
     )
 
 
+def _is_here(word: str) -> bool:
+    """Return whether a word of a command mounts no folder into an image that this node lacks."""
+    return not word.startswith(_BIND) or os.path.exists(word.removeprefix(_BIND).split(":")[0])
+
+
 def _is_over(job_id: str) -> bool:
     """Return whether Slurm says that a job has ended; False if it does not answer."""
     try:
@@ -230,6 +271,14 @@ def write_json(path: Path, values: dict[str, object]) -> None:
     with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         json.dump(values, file)
     new.replace(path)
+
+
+def read_connection(folder: Path) -> dict[str, Any]:
+    """Return the connection file of a job's folder; empty while the kernel writes it anew."""
+    # Jupyter removes the old file, and then fills the new one.
+    with suppress(FileNotFoundError, ValueError):
+        return dict(json.loads((folder / CONNECTION).read_text("utf-8")))
+    return {}
 
 
 def main() -> int:

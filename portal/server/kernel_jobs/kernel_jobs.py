@@ -5,28 +5,29 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import PurePosixPath
 from typing import Any
 
 from dsportal.amounts import count
 from dsportal.slurm.errors import PortalError
 from dsportal.slurm.states import Phase
+from portal.server.base.hub_api import HubApi
 from portal.server.base.open_notebooks import notebook_of
+from portal.server.kernel_jobs.coming_along import Cell, end_cell, saved_of
 from portal.server.kernel_jobs.errors import KernelJobError
 from portal.server.kernel_jobs.job import Progress
 from portal.server.kernel_jobs.known import NOTICE_S, Held, KnownKernel, describe
 from portal.server.kernel_jobs.lend import run_there
-from portal.server.kernel_jobs.meter import Use
-from portal.server.kernel_jobs.move import Home, cell_ended, local_provisioner, move
+from portal.server.kernel_jobs.move import Home, local_provisioner, move
 from portal.server.kernel_jobs.preference import settle
 from portal.server.kernel_jobs.provisioner import SlurmProvisioner
 from portal.server.kernel_jobs.request import GpuRequest, Variables
 from portal.server.kernel_jobs.slurm import KernelSlurm
 from portal.server.kernel_jobs.starts import JobStarts
-from portal.server.kernel_jobs.talk import Talk, held
-from portal.server.kernel_jobs.variables import Saved, nothing_saved, saved_in
+from portal.server.kernel_jobs.talk import Talk
+from portal.server.kernel_jobs.variables import Saved
 from portal.settings.kernel_jobs import KernelJobSettings
 from portal.settings.session_tables import SessionTables
 from spawner.options.limits import Limits
@@ -46,7 +47,7 @@ class KernelJobs:
         server: Jupyter's notebook server.
         slurm: Slurm's commands for the user.
         limits: The user's.
-        place: Returns the place in the queue of a job, in words.
+        hub: Tells places in the queue, and whether kernels get GPUs now.
         read_preference: Returns the user's setting of whether variables come along.
     """
 
@@ -56,13 +57,13 @@ class KernelJobs:
         settings: SessionTables,
         slurm: KernelSlurm,
         limits: Limits,
-        place: Callable[[int], Awaitable[str]],
+        hub: HubApi,
         read_preference: Callable[[], Variables] = lambda: Variables.ALWAYS,
     ) -> None:
         self.kernels = server.kernel_manager
         self._sessions = server.session_manager
         self._settings = settings.kernel_jobs
-        self._starts = JobStarts(server, settings, slurm, limits, place)
+        self._starts = JobStarts(server, settings, slurm, limits, hub)
         self._read_preference = read_preference
         self._known: dict[str, KnownKernel] = {}
         self.talks: dict[str, Talk] = {}
@@ -79,6 +80,12 @@ class KernelJobs:
         """Return what the dialog offers, see `list_choices`, and the user's `variables`."""
         choices = await self._starts.choices(settings)
         return {**choices, "variables": await asyncio.to_thread(self._read_preference)}
+
+    async def forecast(self, kernel_id: str, request: GpuRequest) -> str:
+        """Return when a kernel would have other GPUs, in words; raises as `change`."""
+        if request.n_gpus == 0:
+            return ""
+        return await self._starts.forecast(request, self._n_held(kernel_id))
 
     def held(self) -> dict[str, Held]:
         """Return the GPUs of each kernel that has a job, by the kernel's id."""
@@ -152,6 +159,7 @@ class KernelJobs:
             raise
         finally:
             known.asked = known.task = None
+            known.is_moving = False
             self.talks.pop(kernel_id, None)
 
     def cancel(self, kernel_id: str) -> None:
@@ -160,7 +168,7 @@ class KernelJobs:
         talk = self.talks.get(kernel_id)
         if talk is not None and talk.interrupt is not None:
             talk.interrupt()
-        elif known is not None and known.task is not None:
+        elif known is not None and known.task is not None and not known.is_moving:
             known.words = ""
             known.task.cancel()
 
@@ -180,18 +188,20 @@ class KernelJobs:
         job = self._starts.new_job(kernel)
         try:
             await self._starts.start(job, request, self._n_held(kernel_id), tell)
-            async with self._saved(kernel_id, request, tell, talk) as (saved, cell):
+            async with self._saved(kernel, request, tell, talk) as (saved, cell):
                 tell("The variables are being restored.")
                 words = await saved.restore_in_job(job)
-                await self._end_cell(kernel, cell, f"with {request.words}. {words}", tell)
+                known.is_moving = True
+                await end_cell(kernel, cell, f"with {request.words}. {words}", tell)
                 await move(self.kernels, kernel_id, job)
         except BaseException:
             if kernel.provisioner is not job:
                 await job.cleanup(restart=False)
             raise
         status = await job.status()
-        known.job, known.held, known.words = job, request, ""
-        known.since_s = time.monotonic()
+        known.job, known.held, known.since_s = job, request, time.monotonic()
+        notebook = await self.notebook_name(kernel_id)
+        known.tell_all(f"The kernel of {notebook} has its GPUs.", saved.notice)
         known.ends_at_s = None if status.left_s is None else time.monotonic() + status.left_s
         if known.watch is not None:
             known.watch.cancel()
@@ -211,7 +221,7 @@ class KernelJobs:
             await self._starts.start(job, request, self._n_held(kernel_id), tell)
             known.job, known.held, known.since_s = job, request, time.monotonic()
             words = await run_there(job, request, talk, self._settings, tell)
-            return f"{words} {await _used(job)}".strip()
+            return f"{words} {await known.used()}".strip()
         finally:
             known.job = known.held = None
             await job.cleanup(restart=False)
@@ -225,15 +235,14 @@ class KernelJobs:
         self, kernel_id: str, known: KnownKernel, request: GpuRequest, tell: Tell, talk: Talk | None
     ) -> str:
         kernel = self.kernels.get_kernel(kernel_id)
-        used = await _used(known.job)
-        async with self._saved(kernel_id, request, tell, talk) as (saved, cell):
-            await self._end_cell(kernel, cell, f"in the session. {saved.words} {used}", tell)
+        used = await known.used()
+        async with self._saved(kernel, request, tell, talk) as (saved, cell):
+            known.is_moving = True
+            await end_cell(kernel, cell, f"in the session. {saved.words} {used}", tell)
             lost = await self._bring_home(kernel_id, known, saved)
-        known.words = ""
-        if lost:
-            notebook = await self.notebook_name(kernel_id)
-            known.words = f"The GPUs of {notebook} are given back. {lost}"
-            known.told_s = time.monotonic()
+        lost = f"{saved.notice} {lost}".strip()
+        notebook = await self.notebook_name(kernel_id)
+        known.tell_all(f"The GPUs of {notebook} are given back.", lost)
         return f"The GPUs are given back. The kernel runs in the session. {lost} {used}".strip()
 
     async def _bring_home(
@@ -253,19 +262,9 @@ class KernelJobs:
         return lost[-1]
 
     def _saved(
-        self, kernel_id: str, request: GpuRequest, tell: Tell, talk: Talk | None
-    ) -> AbstractAsyncContextManager[tuple[Saved, Talk | None]]:
-        if request.variables is Variables.NEVER:
-            return nothing_saved(talk)
-        waiting = (
-            nullcontext(talk) if talk else held(self.kernels.get_kernel(kernel_id), self.talks)
-        )
-        return saved_in(waiting, self._settings, tell)
-
-    async def _end_cell(self, kernel: Any, cell: Talk | None, words: str, tell: Tell) -> None:
-        if cell is not None:
-            cell.ready(f"The kernel starts anew {words}")
-        await cell_ended(kernel, tell)
+        self, kernel: Any, request: GpuRequest, tell: Tell, talk: Talk | None
+    ) -> AbstractAsyncContextManager[tuple[Saved, Cell | None]]:
+        return saved_of(kernel, request.variables, self._settings, tell, talk, self.talks)
 
     async def _watch(self, kernel_id: str, known: KnownKernel, job: SlurmProvisioner) -> None:
         """Bring the kernel home when its job has ended."""
@@ -284,14 +283,11 @@ class KernelJobs:
             if status.left_s is not None:
                 known.ends_at_s = time.monotonic() + status.left_s
             if status.phase is Phase.OVER:
-                job.is_over, used = True, await _used(job)
+                job.is_over, used = True, await known.used()
                 await self._bring_home(kernel_id, known)
                 notebook = await self.notebook_name(kernel_id)
-                known.words = (
-                    f"The GPUs of {notebook} are gone. {status.words} The kernel "
-                    f"runs in the session again, and its variables are lost. {used}"
-                ).strip()
-                known.told_s = time.monotonic()
+                lost = "The kernel runs in the session again, and its variables are lost."
+                known.tell_all(f"The GPUs of {notebook} are gone. {status.words}", f"{lost} {used}")
                 return
         await job.cleanup(restart=False)
 
@@ -300,9 +296,3 @@ class KernelJobs:
         known = self._known.pop(kernel_id, None)
         if known is not None and known.job is not None:
             await known.job.cleanup(restart=False)
-
-
-async def _used(job: SlurmProvisioner | None) -> str:
-    """Return what a job has used so far, in sentences; "" if that is not known."""
-    use = None if job is None else await asyncio.to_thread(Use.read, job.folder)
-    return "" if use is None else use.words

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dsportal.amounts import count, format_time_left
+from portal.server.kernel_jobs.meter import Use
 from portal.server.kernel_jobs.move import Home
 from portal.server.kernel_jobs.provisioner import SlurmProvisioner
 from portal.server.kernel_jobs.request import GpuRequest
@@ -52,11 +53,23 @@ class KnownKernel:
     ends_at_s: float | None = None
     told_s: float | None = None
     watch: asyncio.Task[None] | None = None
+    # Too late to cancel what is asked.
+    is_moving: bool = False
 
     @property
     def n_gpus(self) -> int:
         """The GPUs that it has and waits for."""
         return sum(each.n_gpus for each in (self.held, self.asked) if each is not None)
+
+    def tell_all(self, words: str, lost: str) -> None:
+        """Have all tabs say for a while what has happened, if something is `lost` by it."""
+        self.words = f"{words} {lost}".strip() if lost else ""
+        self.told_s = time.monotonic() if lost else None
+
+    async def used(self) -> str:
+        """Return what its job has used so far, in sentences; "" if that is not known."""
+        use = None if self.job is None else await asyncio.to_thread(Use.read, self.job.folder)
+        return "" if use is None else use.words
 
     def gpus(self) -> Held | None:
         """Return the GPUs of its job."""

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from portal.server.kernel_jobs.errors import KernelJobError
-from portal.server.kernel_jobs.provisioner import SlurmProvisioner, make_folder
+from portal.server.kernel_jobs.folder import make_folder
+from portal.server.kernel_jobs.provisioner import SlurmProvisioner
 from portal.server.kernel_jobs.request import GpuRequest, Variables
 from portal.server.kernel_jobs.talk import Talk
 from portal.server.kernel_jobs.variables import (

@@ -15,6 +15,7 @@ from portal.server.kernel_jobs.cells import Cells
 from portal.server.kernel_jobs.follow_up import FollowUp
 from portal.server.kernel_jobs.handlers import (
     FollowUpHandler,
+    ForecastHandler,
     GpuChoicesHandler,
     HeldGpusHandler,
     KernelGpusHandler,
@@ -31,9 +32,8 @@ def load(shared: Shared) -> Feature:
     settings = shared.settings.kernel_jobs
     limits = read_limits(os.environ, settings)
     settings = replace(settings, max_hours=limits.max_walltime_s / SECONDS_PER_HOUR)
-    place = shared.hub.read_place
     read = partial(read_preference, shared.server)
-    jobs = KernelJobs(shared.server, shared.settings, KernelSlurm(), limits, place, read)
+    jobs = KernelJobs(shared.server, shared.settings, KernelSlurm(), limits, shared.hub, read)
     Cells(shared.server.kernel_manager, jobs, settings).listen(shared.listener)
     follow_up = FollowUp(shared.server, jobs.talks, settings, read)
     policy = replace(IdlePolicy.of(shared.settings), save_s=0.0)
@@ -52,6 +52,7 @@ def load(shared: Shared) -> Feature:
     arguments = {"jobs": jobs, "settings": settings}
     routes = [
         (r"/portal/api/kernels/([^/]+)/gpus", KernelGpusHandler, arguments),
+        (r"/portal/api/kernels/([^/]+)/gpus/forecast", ForecastHandler, arguments),
         (r"/portal/api/kernel-gpus", GpuChoicesHandler, arguments),
         (r"/portal/api/kernel-gpus/held", HeldGpusHandler, {"idle": idle}),
         (r"/portal/api/kernel-gpus/follow-up", FollowUpHandler, {"follow_up": follow_up}),

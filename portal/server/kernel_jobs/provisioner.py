@@ -9,9 +9,7 @@ import json
 import os
 import shutil
 import signal
-import stat
 import sys
-import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -26,12 +24,12 @@ from jupyter_client.provisioning.provisioner_base import KernelProvisionerBase
 from dsportal.diagnosis import log_tail
 from dsportal.launch.sbatch import job_environment
 from dsportal.slurm.states import Phase
+from portal.server.kernel_jobs.ability import is_encrypted
 from portal.server.kernel_jobs.errors import KernelJobError
-from portal.server.kernel_jobs.job import CONNECTION, Order, Progress
+from portal.server.kernel_jobs.job import CONNECTION, Order, Progress, read_connection
 from portal.server.kernel_jobs.slurm import JobRequest, JobStatus, KernelSlurm
 from spawner.errors import SlurmError
 
-FOLDER = ".local/state/data-scientist-portal/kernels"
 # Tells a kernel that its ports are open to others, so that it starts with encryption or not at all.
 VARIABLE = "PORTAL_KERNEL_JOB"
 _START_TIMEOUT_S = 120.0
@@ -88,6 +86,7 @@ class SlurmProvisioner(KernelProvisionerBase):
             environ={**job_environment(prepared["env"]), **named, VARIABLE: "1"},
             working_dir=working_dir,
             session_job_id=os.environ.get("SLURM_JOB_ID", ""),
+            has_door=not is_encrypted(self.kernel_spec),
         ).write(self.folder)
         self._write_connection()
         module = "portal.server.kernel_jobs.job"
@@ -147,8 +146,9 @@ class SlurmProvisioner(KernelProvisionerBase):
             setattr(kernel, name, info[name])
         kernel.curve_publickey = info["curve_publickey"].encode()
         kernel.curve_secretkey = info["curve_secretkey"].encode()
-        # A signal would take the way through Slurm.
-        kernel.kernel_spec.interrupt_mode = "message"
+        if is_encrypted(self.kernel_spec):
+            # A signal takes the way through Slurm.
+            kernel.kernel_spec.interrupt_mode = "message"
         self.connection_info = kernel.get_connection_info()
         return self.connection_info
 
@@ -173,15 +173,17 @@ class SlurmProvisioner(KernelProvisionerBase):
         return status
 
     async def send_signal(self, signum: int) -> None:
-        """Send nothing but the end: an interrupt comes as a message."""
-        if signum in {signal.SIGTERM, signal.SIGKILL}:
+        """Send nothing but an interrupt or the end."""
+        if signum == signal.SIGINT and self.job_id is not None:
+            await self.slurm.signal(self.job_id, "INT")
+        elif signum in {signal.SIGTERM, signal.SIGKILL}:
             await self.kill()
 
     async def kill(self, restart: bool = False) -> None:
         """End the kernel; the job starts another one, or `cleanup` ends it."""
         # One that has ended has a successor already.
         if self.job_id is not None and await self.poll() is None:
-            await self.slurm.end_kernel(self.job_id)
+            await self.slurm.signal(self.job_id, "USR2")
 
     async def terminate(self, restart: bool = False) -> None:
         """End the kernel."""
@@ -257,9 +259,7 @@ class SlurmProvisioner(KernelProvisionerBase):
             if progress.is_over:
                 raise KernelJobError(await self._not_started())
             if progress.n_starts > max(self._n_started, progress.n_ends):
-                text = await asyncio.to_thread((self.folder / CONNECTION).read_text, "utf-8")
-                # Empty at the moment at which the kernel writes it.
-                info = json.loads(text or "{}")
+                info = await asyncio.to_thread(read_connection, self.folder)
                 if info.get("hb_port"):
                     return progress.n_starts, {**info, "ip": self._address}
             if time.monotonic() > give_up_s:
@@ -290,22 +290,3 @@ class SlurmProvisioner(KernelProvisionerBase):
         except OSError:
             log = ""
         return log_tail(log, 3)
-
-
-def make_folder(kind: str = "kernel") -> Path:
-    """Make a folder for a job in the user's home, which the nodes share.
-
-    Args:
-        kind: Begins its name.
-
-    Raises:
-        KernelJobError: If another user could put other files there.
-    """
-    parent = Path.home() / FOLDER
-    parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    found = parent.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-        raise KernelJobError(f"{parent} is no folder of yours. Move it away, and ask again.")
-    parent.chmod(0o700)
-    # With mode 0700.
-    return Path(tempfile.mkdtemp(prefix=f"{kind}-", dir=parent))

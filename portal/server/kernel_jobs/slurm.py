@@ -15,8 +15,9 @@ from dsportal.slurm.no_answer import is_no_answer
 from dsportal.slurm.states import JobState, Phase, parse_cancelled_by, parse_state
 from dsportal.slurm.units import format_walltime, parse_time_left
 from portal.server.base.budget import read_charged
-from spawner.client.command import PATH, make_error, query, run_command
+from spawner.client.command import PATH, Completed, make_error, query, run_command
 from spawner.errors import SlurmError, SlurmUnavailableError
+from spawner.forecast.forecaster import Rejection, parse_test_only
 from spawner.options.budget_messages import ChargedBudgets
 from spawner.slurm.catalog import SINFO_ARGV, Catalog
 from spawner.slurm.gres import SHARD
@@ -113,6 +114,12 @@ def expected_start(moment: str, now_s: float) -> str:
     return f"Slurm expects it to start in {format_time_left(wait_s)}."
 
 
+def _refusal(argv: list[str], done: Completed) -> SlurmError:
+    if is_no_answer(done.stderr):
+        return make_error(argv, done.exit_code, done.stderr)
+    return SlurmError(str(explain_rejection(done.stderr, Situation(subject=KERNEL))))
+
+
 class KernelSlurm:
     """Slurm's commands for kernels' jobs, run as the user.
 
@@ -142,15 +149,27 @@ class KernelSlurm:
             SlurmUnavailableError: If Slurm did not answer.
         """
         argv = sbatch_argv(request)
+        done = await self._sbatch(request, argv)
+        job_id = PARSABLE_JOB_ID.search(done.stdout)
+        if job_id is None:
+            raise _refusal(argv, done)
+        return int(job_id[1])
+
+    async def forecast(self, request: JobRequest) -> str:
+        """Return when a job would start, in words; nothing is queued, and it raises as `submit`."""
+        done = await self._sbatch(request, [*sbatch_argv(request), "--test-only"])
+        answer = parse_test_only(done.stderr, datetime.now().astimezone())
+        if isinstance(answer, Rejection):
+            raise SlurmError(str(answer.diagnosis))
+        return expected_start(answer.isoformat(), time.time())
+
+    async def _sbatch(self, request: JobRequest, argv: list[str]) -> Completed:
         # Paths and numbers of the portal's own alone: no word needs quotes.
         script = f"#!/bin/sh\nexec {' '.join(request.command)}\n"
         done = await run_command(argv, timeout_s=TIMEOUT_S, path=self._path, stdin=script)
-        job_id = PARSABLE_JOB_ID.search(done.stdout)
-        if done.exit_code != 0 or job_id is None:
-            if is_no_answer(done.stderr):
-                raise make_error(argv, done.exit_code, done.stderr)
-            raise SlurmError(str(explain_rejection(done.stderr, Situation(subject=KERNEL))))
-        return int(job_id[1])
+        if done.exit_code != 0:
+            raise _refusal(argv, done)
+        return done
 
     async def status(self, job_id: int, *, n_gpus: int) -> JobStatus:
         """Return what Slurm says of a job; UNKNOWN if it does not answer."""
@@ -198,9 +217,9 @@ class KernelSlurm:
         words = str(explain_end(state, cancelled_by_uid=uid, situation=situation))
         return JobStatus(phase=Phase.OVER, words=words)
 
-    async def end_kernel(self, job_id: int) -> None:
-        """Have the job end its kernel, and start another one."""
-        argv = ("scancel", "--batch", "--signal=USR2", str(job_id))
+    async def signal(self, job_id: int, name: str) -> None:
+        """Send the job one of the signals that it knows, such as "INT"."""
+        argv = ("scancel", "--batch", f"--signal={name}", str(job_id))
         await query(argv, timeout_s=TIMEOUT_S, path=self._path)
 
     async def cancel(self, job_id: int) -> None:

@@ -2,16 +2,17 @@
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from portal.server.base.budget import job_name_of
+from portal.server.base.hub_api import HubApi
 from portal.server.base.open_notebooks import notebook_of
-from portal.server.kernel_jobs.ability import why_not
 from portal.server.kernel_jobs.choices import list_choices
 from portal.server.kernel_jobs.errors import KernelJobError
-from portal.server.kernel_jobs.provisioner import SlurmProvisioner, make_folder
+from portal.server.kernel_jobs.folder import make_folder
+from portal.server.kernel_jobs.provisioner import SlurmProvisioner
 from portal.server.kernel_jobs.request import GpuRequest, check_request
 from portal.server.kernel_jobs.slurm import JobRequest, KernelSlurm
 from portal.settings.kernel_jobs import KernelJobSettings
@@ -28,7 +29,7 @@ class JobStarts:
         server: Jupyter's notebook server.
         slurm: Slurm's commands for the user.
         limits: The user's.
-        place: Returns the place in the queue of a job, in words.
+        hub: Tells places in the queue, and whether kernels get GPUs now.
     """
 
     def __init__(
@@ -37,14 +38,14 @@ class JobStarts:
         settings: SessionTables,
         slurm: KernelSlurm,
         limits: Limits,
-        place: Callable[[int], Awaitable[str]],
+        hub: HubApi,
     ) -> None:
         self._kernels = server.kernel_manager
         self._sessions = server.session_manager
         self._per_gpu = settings.resources.per_gpu
         self._slurm = slurm
         self._limits = limits
-        self._place = place
+        self._hub = hub
         self._partition = settings.kernel_jobs.partition or job_name_of(
             os.environ, "SLURM_JOB_PARTITION"
         )
@@ -61,16 +62,11 @@ class JobStarts:
 
         Args:
             kernel: Jupyter's manager of the kernel that wants it.
-
-        Raises:
-            KernelJobError: If such a kernel cannot run in a job.
         """
-        if reason := why_not(kernel.kernel_spec):
-            raise KernelJobError(reason)
         job = SlurmProvisioner(
             kernel_id=kernel.kernel_id, kernel_spec=kernel.kernel_spec, parent=kernel
         )
-        job.slurm, job.place, job.folder = self._slurm, self._place, make_folder()
+        job.slurm, job.place, job.folder = self._slurm, self._hub.read_place, make_folder()
         return job
 
     async def start(
@@ -89,6 +85,25 @@ class JobStarts:
         Raises:
             PortalError: If the user may not have the GPUs, or the kernel does not start.
         """
+        refusal, (asked, nodes) = await asyncio.gather(
+            self._hub.read_refusal(), self._checked(request, n_held)
+        )
+        if refusal:
+            raise KernelJobError(f"{refusal} Until that is over, kernels get no GPUs.")
+        notebook = await notebook_of(self._sessions, job.kernel_id)
+        folder = self._kernels.cwd_for_path(str(PurePosixPath(notebook).parent))
+        environ = {"JPY_SESSION_NAME": notebook} if notebook else {}
+        await job.start_job(asked, environ, folder, nodes, tell)
+
+    async def forecast(self, request: GpuRequest, n_held: int) -> str:
+        """Return when such a job would start, in words; raises as `start`."""
+        asked, _ = await self._checked(request, n_held)
+        return await self._slurm.forecast(asked(Path.home(), ("true",)))
+
+    async def _checked(
+        self, request: GpuRequest, n_held: int
+    ) -> tuple[Callable[[Path, tuple[str, ...]], JobRequest], dict[str, str]]:
+        """Return what makes the request, and the addresses of nodes by their names."""
         partition = self._partition
         catalog, charged = await self._look()
         shape = check_request(
@@ -100,7 +115,6 @@ class JobStarts:
             charged=charged,
             n_held=n_held,
         )
-        notebook = await notebook_of(self._sessions, job.kernel_id)
 
         def asked(folder: Path, command: tuple[str, ...]) -> JobRequest:
             return JobRequest(
@@ -115,12 +129,8 @@ class JobStarts:
                 qos=job_name_of(os.environ, "SLURM_JOB_QOS"),
             )
 
-        folder = self._kernels.cwd_for_path(str(PurePosixPath(notebook).parent))
-        environ = {"JPY_SESSION_NAME": notebook} if notebook else {}
         nodes = (node for name in catalog.partitions for node in catalog.nodes(name))
-        await job.start_job(
-            asked, environ, folder, {node.name: node.address for node in nodes}, tell
-        )
+        return asked, {node.name: node.address for node in nodes}
 
     async def _look(self) -> tuple[Catalog, ChargedBudgets]:
         return await asyncio.gather(

@@ -6,7 +6,7 @@ channel, which it reads while a cell runs. Both are for the user's own kernel an
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from jupyter_client.session import Session
@@ -14,6 +14,8 @@ from jupyter_client.session import Session
 from portal.server.kernel_jobs.errors import KernelJobError
 
 MESSAGE = "portal_gpus"
+# One that waits for its last answer ends at once.
+_CELL_END_S = 20.0
 _HOLD = "get_ipython().portal_gpus.hold()"
 _GONE = "The kernel has been restarted or has ended, so it does not move."
 
@@ -32,6 +34,7 @@ class Talk:
 
     Args:
         kernel: Jupyter's manager of the kernel.
+        cell: Id of the request that runs the cell.
     """
 
     # Whether the user sees in a cell what is told.
@@ -40,7 +43,9 @@ class Talk:
     # Interrupts what runs elsewhere for the cell.
     interrupt: Callable[[], None] | None = None
 
-    def __init__(self, kernel: Any) -> None:
+    def __init__(self, kernel: Any, cell: str = "") -> None:
+        self.cell = cell
+        self._cell_over = asyncio.Event()
         self._session = own_session(kernel)
         self._stream = kernel.connect_control()
         self._reply: asyncio.Future[dict[str, Any]] | None = None
@@ -117,9 +122,19 @@ class Talk:
         """Let the cell end: the kernel moves now."""
         self.tell(text, "moving")
 
+    def end_of_cell(self) -> None:
+        """Take that the cell has ended."""
+        self._cell_over.set()
+
+    async def until_the_cell_is_over(self) -> None:
+        """Wait for the end of the cell, which the kernel's state does not tell of other threads."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._cell_over.wait(), _CELL_END_S)
+
     def end(self) -> None:
         """Take that the kernel has ended: no reply comes."""
         self.is_over = True
+        self.end_of_cell()
         if self._reply is not None and not self._reply.done():
             self._reply.set_exception(KernelJobError(_GONE))
 
@@ -146,7 +161,7 @@ async def held(kernel: Any, talks: dict[str, Talk]) -> AsyncIterator[Talk]:
     client.start_channels(iopub=False, stdin=False, hb=False)
     try:
         # An error at its end lets the cells that wait go; it does so in no silent one.
-        client.execute(_HOLD, store_history=False, allow_stdin=False)
+        talk.cell = client.execute(_HOLD, store_history=False, allow_stdin=False)
         await talk.reply()
         yield talk
     except BaseException:

@@ -19,7 +19,8 @@ from typing import Any
 
 from dsportal.amounts import count
 from portal.server.kernel_jobs.errors import KernelJobError
-from portal.server.kernel_jobs.provisioner import SlurmProvisioner, make_folder
+from portal.server.kernel_jobs.folder import make_folder
+from portal.server.kernel_jobs.provisioner import SlurmProvisioner
 from portal.server.kernel_jobs.talk import Talk, own_session
 from portal.settings.kernel_jobs import KernelJobSettings
 
@@ -42,6 +43,7 @@ class Saved:
         lost: What cannot come along, in words.
         why: Why nothing comes along, or "".
         is_told: Whether the user has seen in a cell what is lost.
+        notice: What all tabs are to say, as no cell does; "" for nothing.
     """
 
     folder: Path
@@ -50,6 +52,7 @@ class Saved:
     lost: tuple[str, ...] = ()
     why: str = ""
     is_told: bool = True
+    notice: str = ""
 
     @classmethod
     def of(cls, folder: Path, said: dict[str, Any], *, is_told: bool = True) -> Saved:
@@ -150,12 +153,32 @@ async def call_kernel(
     Raises:
         KernelJobError: If the method fails, or the kernel ends.
     """
-    asked = client.execute(
+    content = await ask_kernel(
+        client,
         f"get_ipython().portal_gpus.{call}",
+        has_ended,
         silent=True,
-        allow_stdin=False,
         user_expressions={"report": "get_ipython().portal_gpus.report"},
     )
+    text = content["user_expressions"]["report"]["data"]["text/plain"]
+    return dict(json.loads(ast.literal_eval(text)))
+
+
+async def ask_kernel(
+    client: Any, code: str, has_ended: Callable[[], Awaitable[bool]], **options: Any
+) -> dict[str, Any]:
+    """Return the content of a kernel's reply to code that is none of its cells.
+
+    Args:
+        client: Of the kernel.
+        code: In the kernel's language.
+        has_ended: Tells whether the kernel has.
+        options: Of the client's `execute`.
+
+    Raises:
+        KernelJobError: If the code fails, or the kernel ends.
+    """
+    asked = client.execute(code, store_history=False, allow_stdin=False, **options)
     while True:
         try:
             reply = await client.get_shell_msg(timeout=_LOOK_S)
@@ -168,12 +191,11 @@ async def call_kernel(
             continue
         if reply["parent_header"].get("msg_id") == asked:
             break
-    content = reply["content"]
+    content = dict(reply["content"])
     if content["status"] != "ok":
         error = f"{content.get('ename', '')}: {content.get('evalue', '')}"
         raise KernelJobError(f"The variables cannot be read or written. {error}.")
-    text = content["user_expressions"]["report"]["data"]["text/plain"]
-    return dict(json.loads(ast.literal_eval(text)))
+    return content
 
 
 def save_order(folder: Path, settings: KernelJobSettings) -> dict[str, str | float]:
@@ -200,9 +222,11 @@ def check_answer(said: dict[str, Any]) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def nothing_saved(talk: Talk | None) -> AsyncIterator[tuple[Saved, Talk | None]]:
-    """Leave the variables behind."""
-    yield Saved(folder=Path(), why=STAY_BEHIND), talk
+async def nothing_saved(
+    talk: Talk | None, why: str = ""
+) -> AsyncIterator[tuple[Saved, Talk | None]]:
+    """Leave the variables behind, where it is not the user's choice with the reason `why`."""
+    yield Saved(folder=Path(), why=f"{why} {STAY_BEHIND}".strip(), notice=why), talk
 
 
 @asynccontextmanager

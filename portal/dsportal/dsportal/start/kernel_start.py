@@ -37,7 +37,7 @@ class NotebookKernel(IPKernelApp):
 
     def init_sockets(self):
         """Listen."""
-        if is_in_own_job():
+        if self.transport == "tcp" and is_in_own_job():
             check_encryption(self)
         elif self.transport == "tcp":
             self.socket_prefix = forward_ports(self)
@@ -68,7 +68,7 @@ class NotebookKernel(IPKernelApp):
         ipykernel opens a TCP port for it, to which every user of the node could write.
         """
         # No other socket ends in -6: those of ports are above 1023, the others -1 to -5.
-        take_output_from(f"ipc://{self.ip if not is_in_own_job() else private_prefix()}-6")
+        take_output_from(f"ipc://{self.ip if self.transport == 'ipc' else private_prefix()}-6")
         super().init_iopub(context)
 
     def init_path(self):

@@ -14,6 +14,7 @@ import { Poll } from '@lumino/polling';
 import { Widget } from '@lumino/widgets';
 
 import { askPortal, fetchPortal } from '../base/api';
+import { Forecast } from '../base/forecast';
 import { Form, IField, Values } from '../base/form';
 import { textWithGuide, withGuide } from '../base/guide';
 import { replaceSession } from '../lab/restart';
@@ -119,6 +120,12 @@ class GpuButton extends Widget {
     await this.poll.refresh();
   }
 
+  private async forecast(values: Values): Promise<string> {
+    const path = `${this.path}/forecast`;
+    const asked = requested(values);
+    return (await askPortal<{ message: string }>(this.settings, path, 'POST', asked)).message;
+  }
+
   private async askToCancel(): Promise<void> {
     const { button } = await showDialog({
       title: `Waiting for ${this.state.asked}`,
@@ -149,9 +156,11 @@ class GpuButton extends Widget {
       accept: false,
       actions: ['session']
     });
+    const form = makeForm(choices, this.state, reason);
+    const forecast = choices && new Forecast(form, values => this.forecast(values));
     const { button, value } = await showDialog({
       title: `This kernel has ${this.state.words}`,
-      body: withGuide(makeForm(choices, this.state, reason), 'kernelGpus'),
+      body: withGuide(form, 'kernelGpus'),
       buttons: [
         Dialog.cancelButton(),
         ...(isOfSession ? [ofSession] : []),
@@ -159,6 +168,7 @@ class GpuButton extends Widget {
         ...(choices ? [Dialog.okButton({ label: 'Start the kernel anew' })] : [])
       ]
     });
+    forecast?.stop();
     if (button.actions.includes('session')) {
       await this.giveSessionBack?.();
     } else if (button.accept && this.path) {

@@ -6,6 +6,7 @@ import { IDefaultFileBrowser, IFileBrowserFactory } from '@jupyterlab/filebrowse
 import { Contents, ServerConnection } from '@jupyterlab/services';
 
 import { askPortal } from '../base/api';
+import { Forecast } from '../base/forecast';
 import { Form, IField, Values } from '../base/form';
 import { withGuide } from '../base/guide';
 import { jobsIcon } from '../base/icon';
@@ -14,7 +15,6 @@ import { changedOf, ICell, parametersOf } from './parameters';
 
 export const RUN_AS_JOB = 'data-scientist-portal:run-as-job';
 const ROUTE = 'notebook-jobs';
-const FORECAST_MS = 700;
 const DAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
 /** Names of fields begin with it, since a parameter may be called gpus. */
 const OF_NOTEBOOK = 'parameter ';
@@ -192,47 +192,6 @@ async function runAsJob(
       return;
     } catch (problem) {
       error = (problem as Error).message;
-    }
-  }
-}
-
-/** Says below a form when the job would start, or why Slurm would refuse it. */
-class Forecast {
-  private readonly line = document.createElement('p');
-  private timer = 0;
-  /** Of the newest question; answers to older ones are not shown. */
-  private n = 0;
-
-  constructor(
-    private readonly form: Form,
-    private readonly ask: (values: Values) => Promise<string>
-  ) {
-    this.line.setAttribute('role', 'status');
-    this.line.style.maxWidth = '34em';
-    form.node.append(this.line);
-    form.node.addEventListener('input', () => this.wait(FORECAST_MS));
-    this.wait(0);
-  }
-
-  stop(): void {
-    this.n++;
-    window.clearTimeout(this.timer);
-  }
-
-  private wait(ms: number): void {
-    this.stop();
-    this.line.textContent = 'Asking Slurm when it would start…';
-    this.timer = window.setTimeout(() => void this.say(), ms);
-  }
-
-  private async say(): Promise<void> {
-    const n = this.n;
-    let text = '';
-    if (!this.form.node.querySelector(':invalid')) {
-      text = await this.ask(this.form.getValue()).catch((problem: Error) => problem.message);
-    }
-    if (n === this.n) {
-      this.line.textContent = text;
     }
   }
 }

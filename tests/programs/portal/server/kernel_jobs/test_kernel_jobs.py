@@ -30,11 +30,11 @@ from portal.server.base.private_dir import make_private_dir
 from portal.server.kernel_jobs import kernel_jobs, lend, variables
 from portal.server.kernel_jobs.cells import MESSAGE, Cells
 from portal.server.kernel_jobs.errors import KernelJobError
+from portal.server.kernel_jobs.folder import FOLDER
 from portal.server.kernel_jobs.follow_up import FollowUp
 from portal.server.kernel_jobs.idle_gpus import IdleGpus
 from portal.server.kernel_jobs.job import Progress
 from portal.server.kernel_jobs.kernel_jobs import KernelJobs
-from portal.server.kernel_jobs.provisioner import FOLDER
 from portal.server.kernel_jobs.request import GpuRequest, Variables
 from portal.server.kernel_jobs.slurm import JobRequest, JobStatus, KernelSlurm
 from portal.settings.session_tables import read_settings
@@ -47,6 +47,12 @@ from tests.unit.spawner.options.test_job_options import node, partition
 
 START = CHECKOUT / "portal/dsportal/dsportal/start/kernel.py"
 WHERE = "import os; print(os.environ.get('SLURM_JOB_ID', 'here'))"
+WHERE_IN_R = "cat(Sys.getenv('SLURM_JOB_ID'))"
+KERNELS = {
+    "own": ([sys.executable, str(START), "-f"], "python"),
+    "r": (["R", "--slave", "--no-restore", "-e", "IRkernel::main()", "--args"], "R"),
+    "foreign": ([sys.executable, "-m", "ipykernel", "-f"], "python"),
+}
 
 
 class LocalQueue(KernelSlurm):
@@ -93,8 +99,8 @@ class LocalQueue(KernelSlurm):
             return JobStatus(phase=Phase.OVER, words=self.end)
         return JobStatus(phase=Phase.RUNNING, node="node02", left_s=7200)
 
-    async def end_kernel(self, job_id: int) -> None:
-        self.jobs[job_id].send_signal(signal.SIGUSR2)
+    async def signal(self, job_id: int, name: str) -> None:
+        self.jobs[job_id].send_signal(signal.Signals[f"SIG{name}"])
 
     async def cancel(self, job_id: int) -> None:
         self.jobs[job_id].terminate()
@@ -104,11 +110,12 @@ class Session:
     """The kernels of a notebook server, and one of them."""
 
     def __init__(self, folder: Path) -> None:
-        spec = folder / "kernels/own"
-        spec.mkdir(parents=True)
-        argv = [sys.executable, str(START), "-f", "{connection_file}"]
-        text = {"argv": argv, "display_name": "Own", "language": "python", "env": {}}
-        (spec / "kernel.json").write_text(json.dumps(text))
+        for name, (argv, language) in KERNELS.items():
+            spec = folder / "kernels" / name
+            spec.mkdir(parents=True)
+            argv = [*argv, "{connection_file}"]
+            text = {"argv": argv, "display_name": name, "language": language, "env": {}}
+            (spec / "kernel.json").write_text(json.dumps(text))
         # A path of pytest's is too long for a socket.
         self.sockets = make_private_dir({})
         specs = KernelSpecManager(kernel_dirs=[str(folder / "kernels")])
@@ -137,9 +144,14 @@ class Session:
         async def place(job_id: int) -> str:
             return f"Place in the queue: about {job_id} jobs before it."
 
+        async def refusal() -> str:
+            return self.refusal
+
+        hub: Any = SimpleNamespace(read_place=place, read_refusal=refusal)
+        self.refusal = ""
         self.preference = Variables.ALWAYS
         read = lambda: self.preference  # noqa: E731
-        self.jobs = KernelJobs(server, settings, self.queue, Limits(), place, read)
+        self.jobs = KernelJobs(server, settings, self.queue, Limits(), hub, read)
         self.follow_up = FollowUp(server, self.jobs.talks, settings.kernel_jobs, read)
         listener = KernelListener(log)
         self.deaths: list[Death] = []
@@ -725,20 +737,73 @@ def test_a_neighbour_without_the_key_reads_nothing_that_a_kernel_prints(within: 
     async def moves(one: Session) -> None:
         await one.run("%gpu 1")
         await one.until(lambda: one.jobs.describe(one.id)["gpus"] == 1)
-        (request,) = one.queue.requests
-        file = request.folder / "kernel.json"
-        info = json.loads(file.read_text())
-        with zmq.Context() as context, context.socket(zmq.SUB) as plain:
-            plain.linger = 0
-            plain.subscribe(b"")
-            plain.connect(f"tcp://127.0.0.1:{info['iopub_port']}")
-            for _ in range(5):
-                await one.run("print('secret')")
-                assert plain.poll(200) == 0
-        assert (file.stat().st_mode & 0o777, request.folder.stat().st_mode & 0o777) == (
-            0o600,
-            0o700,
+        await is_closed_to_others(one)
+
+    within(moves)
+
+
+async def is_closed_to_others(one: Session) -> None:
+    """Who has no key reads nothing, and nobody else reads the key."""
+    (request,) = one.queue.requests
+    file = request.folder / "kernel.json"
+    info = json.loads(file.read_text())
+    with zmq.Context() as context, context.socket(zmq.SUB) as plain:
+        plain.linger = 0
+        plain.subscribe(b"")
+        plain.connect(f"tcp://127.0.0.1:{info['iopub_port']}")
+        for _ in range(5):
+            await one.run("print('secret')")
+            assert plain.poll(200) == 0
+    assert (file.stat().st_mode & 0o777, request.folder.stat().st_mode & 0o777) == (0o600, 0o700)
+
+
+async def moved(one: Session, n_gpus: int) -> None:
+    """Let the button give a kernel GPUs, or take them back."""
+    await one.jobs.change(one.id, GpuRequest(n_gpus=n_gpus, walltime_s=3600))
+
+
+def test_an_r_kernel_moves_with_its_variables_and_names_what_cannot(within: Any) -> None:
+    async def moves(one: Session) -> None:
+        one.id = await one.kernels.start_kernel(kernel_name="r")
+        await one.run("library(tools); x <- c(a = 1); f <- function(y) x + y; log <- file('x')")
+        waiting = asyncio.create_task(one.run("Sys.sleep(2); x <- x + 1"))
+        kernel = one.kernels.get_kernel(one.id)
+        await one.until(lambda: kernel.execution_state == "busy")
+        await moved(one, 1)
+        await waiting
+        (notice,) = one.jobs.notices()
+        assert "Not restored: log (file)." in notice
+        assert await one.run(WHERE_IN_R) == "101"
+        assert (
+            await one.run("cat(f(3), 'tools' %in% .packages(), 'log' %in% ls())") == "5 TRUE FALSE"
         )
+
+        sleeps = asyncio.create_task(one.run("Sys.sleep(50)"))
+        await one.until(lambda: kernel.execution_state == "busy")
+        await one.kernels.interrupt_kernel(one.id)
+        await sleeps
+        await one.run("x <- x + 1")
+        await moved(one, 0)
+        assert await one.run(f"cat(x); {WHERE_IN_R}") == "377"
+        assert not list((Path.home() / FOLDER).iterdir())
+
+        await moved(one, 1)
+        await one.kernels.restart_kernel(one.id)
+        assert await one.run(f"cat(exists('x')); {WHERE_IN_R}") == "FALSE102"
+
+    within(moves)
+
+
+def test_a_kernel_that_others_could_read_has_a_door_and_says_what_stays_behind(within: Any) -> None:
+    async def moves(one: Session) -> None:
+        one.id = await one.kernels.start_kernel(kernel_name="foreign")
+        await one.run("x = 1")
+        await moved(one, 1)
+        assert await one.run(WHERE) == "101\n"
+        assert "cannot save its variables" in one.jobs.notices()[0]
+        assert "NameError" in await one.run("x")
+        assert await one.run("print(input())", answer="typed") == "typed\n"
+        await is_closed_to_others(one)
 
     within(moves)
 
@@ -749,5 +814,8 @@ def test_a_number_that_no_node_has_is_refused_in_words(within: Any) -> None:
         assert "the largest node of Slurm's default partition has 2" in shown
         assert "is not a number of GPUs" in await one.run("%gpu many")
         assert "%gpu v100:2 --hours 3" in await one.run("%gpu 1 2 3")
+        one.refusal = "Maintenance."
+        assert "Maintenance. Until that is over" in await one.run("%gpu 1")
+        assert one.queue.requests == []
 
     within(asks)

@@ -1,24 +1,29 @@
-"""Which kernels can have GPUs of their own."""
+"""What kernels in jobs of their own know."""
 
+import pytest
 from jupyter_client.kernelspec import KernelSpec
 
-from portal.server.kernel_jobs.ability import why_not
+from portal.server.kernel_jobs.ability import is_encrypted, saves_variables
 
 PYTHON = ["python", "/opt/library/dsportal/start/kernel.py", "-f", "{connection_file}"]
+R = ["R", "{connection_file}"]
+OTHER = ["python", "-m", "ipykernel"]
 
 
-def spec(argv: list[str], language: str = "python", **env: str) -> KernelSpec:
-    return KernelSpec(argv=argv, display_name="Mine", language=language, env=env)
+@pytest.mark.parametrize(
+    ("argv", "language", "environ", "encrypts", "saves"),
+    [
+        (PYTHON, "python", {}, True, True),
+        # Its ipykernel may be old.
+        (PYTHON, "python", {"PORTAL_IMAGE_START": "{}"}, False, True),
+        (R, "R", {}, False, False),
+        (OTHER, "python", {}, False, False),
+    ],
+    ids=["of-the-portal", "in-an-image", "R", "of-others"],
+)
+def test_what_a_kernel_does_not_know_is_not_asked_of_it(
+    argv: list[str], language: str, environ: dict[str, str], encrypts: bool, saves: bool
+) -> None:
+    spec = KernelSpec(argv=argv, display_name="Mine", language=language, env=environ)
 
-
-def test_a_python_kernel_of_the_portal_can() -> None:
-    assert why_not(spec(PYTHON)) == ""
-
-
-def test_a_kernel_without_encryption_cannot_and_says_so() -> None:
-    assert "knows no encryption" in why_not(spec(["R", "{connection_file}"], "R"))
-    assert "knows no encryption" in why_not(spec(["python", "-m", "ipykernel"]))
-
-
-def test_a_kernel_in_an_image_cannot() -> None:
-    assert "is in an image" in why_not(spec(PYTHON, PORTAL_IMAGE_START="{}"))
+    assert (is_encrypted(spec), saves_variables(spec)) == (encrypts, saves)
