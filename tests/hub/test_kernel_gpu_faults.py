@@ -2,13 +2,20 @@
 
 import asyncio
 import json
-import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from tests.hub.test_kernel_gpus import FOLDER, WHERE, Session, kernel_jobs, session
+from tests.hub.test_kernel_gpus import (
+    FOLDER,
+    WHERE,
+    Session,
+    kernel_jobs,
+    notices,
+    run,
+    session,
+)
 from tests.support import parts
 from tests.support.eventually import eventually, throughout
 from tests.support.kernels import ask, leave_after
@@ -19,11 +26,6 @@ __all__ = ["session"]
 
 # Longer than the time after which a job without its session ends by itself.
 AWAY_S = 40
-
-
-def run(*argv: str) -> str:
-    done = subprocess.run(argv, check=True, capture_output=True, text=True, timeout=60)
-    return done.stdout.strip()
 
 
 def node_of(job_id: str) -> str:
@@ -39,7 +41,7 @@ def with_gpu(session: Session) -> str:
 
 
 def is_told(session: Session, words: str) -> bool:
-    return any(words in notice for notice in ask(session, "GET", "portal/api/session")["notices"])
+    return any(words in notice for notice in notices(session))
 
 
 def expect_home(session: Session, why: str) -> None:
@@ -132,3 +134,22 @@ def test_output_of_a_cell_is_kept_while_no_tab_is_open(session: Session) -> None
 
     kept = f"portal/api/kernels/{session.kernel}/executions"
     eventually(lambda: "epoch 2" in json.dumps(ask(session, "GET", kept)), timeout_s=60)
+
+
+def test_a_kernel_waits_for_its_gpu_while_the_hub_is_restarted(session: Session) -> None:
+    nodes = run("sinfo", "-h", "-N", "-o", "%N").split()
+    with ExitStack() as full:
+        for node in dict.fromkeys(nodes):
+            full.enter_context(full_node(node))
+        session.run("held = 7")
+        ask(session, "POST", f"portal/api/kernels/{session.kernel}/gpus", json={"gpus": 1})
+        eventually(lambda: bool(kernel_jobs()), timeout_s=30)
+        waiting = kernel_jobs()
+
+        with parts.stopped("hub"):
+            assert kernel_jobs() == waiting
+        eventually(lambda: session.client.http.get(f"{session.host}/hub/health").ok, timeout_s=60)
+        eventually(lambda: "Place" in session.gpus["reason"], timeout_s=60)
+    session.has(1)
+    assert kernel_jobs() == waiting
+    assert session.run("print(held)") == "7\n"

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import pwd
+import re
 import subprocess
 import time
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from tests.support import parts
 from tests.support.eventually import eventually
 from tests.support.kernels import ask, connect, run_over
 from tests.support.portal_client import ADDRESS, PortalClient
-from tests.support.put_back import kept
+from tests.support.put_back import kept, put_back
 from tests.support.websockets import close_websocket
 
 pytestmark = pytest.mark.cluster
@@ -26,6 +27,7 @@ WHERE = "import os; print(os.environ.get('SLURM_JOB_NAME'), os.environ.get('SLUR
 SETTINGS = Path("/etc/data-scientist-portal/portal.toml")
 # The session itself is given time to save, and so ends later than they go back.
 IDLE = "\n[idle]\nafter_minutes = 0.2\nwarning_minutes = 0.2\n[meter]\ninterval_s = 1\n"
+DSPORTAL = "/opt/data-scientist-portal/environments/hub/bin/dsportal"
 FOLDER = Path(pwd.getpwnam(USER).pw_dir) / ".local/state/data-scientist-portal/kernels"
 
 
@@ -69,15 +71,14 @@ class Session:
         eventually(lambda: self.gpus["gpus"] == n_gpus and not self.gpus["is_waiting"], 60)
 
 
+def run(*argv: str) -> str:
+    done = subprocess.run(argv, check=True, capture_output=True, text=True, timeout=60)
+    return done.stdout.strip()
+
+
 def kernel_jobs() -> list[str]:
-    done = subprocess.run(
-        ["squeue", "-h", f"--user={USER}", "--format=%j %A"],
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=30,
-    )
-    return [line for line in done.stdout.splitlines() if line.startswith("kernel-of-")]
+    queued = run("squeue", "-h", f"--user={USER}", "--format=%j %A").splitlines()
+    return [line for line in queued if line.startswith("kernel-of-")]
 
 
 def notices(session: Session) -> list[str]:
@@ -187,17 +188,54 @@ def test_the_end_of_a_session_ends_the_jobs_of_its_kernels(session: Session) -> 
     eventually(lambda: not kernel_jobs(), timeout_s=30)
 
 
+def test_the_hub_counts_the_gpus_of_a_kernel_with_its_session(session: Session) -> None:
+    session.run("%gpu 2")
+    session.has(2)
+
+    # The hub asks Slurm every few seconds.
+    eventually(lambda: "0 GPUs and 2 of kernels" in run(DSPORTAL, "status"), timeout_s=30)
+    for page, words in {"home": "2 GPUs in 1 kernel", "cluster": "kernel"}.items():
+        shown = session.client.http.get(f"{ADDRESS}/hub/{page}", timeout=30)
+        assert words in shown.text, page
+
+
+def test_while_the_portal_is_drained_no_kernel_gets_gpus(session: Session) -> None:
+    with put_back((DSPORTAL, "undrain")):
+        run(DSPORTAL, "drain", "--yes", "--message", "New disks until noon.")
+        assert "New disks until noon. Until that is over" in session.run("%gpu 1")
+        assert not kernel_jobs()
+
+
+def test_an_r_kernel_runs_on_gpus_with_its_variables(session: Session) -> None:
+    session.kernel = ask(session, "POST", "api/kernels", json={"name": "ir"})["id"]
+    session.run("x <- 1")
+    button = f"portal/api/kernels/{session.kernel}/gpus"
+    ask(session, "POST", button, json={"gpus": 1})
+    session.has(1)
+    where = "cat(x, Sys.getenv('SLURM_JOB_NAME'), Sys.getenv('SLURM_GPUS_ON_NODE'))"
+    assert re.fullmatch(r"1 kernel-of-\d+ 1", session.run(where))
+
+    ask(session, "POST", button, json={"gpus": 0})
+    session.has(0)
+    assert "kernel-of" not in session.run("x <- x + 1; " + where)
+    assert session.run("cat(x)") == "2"
+
+
 def test_a_type_that_no_node_has_is_refused(session: Session) -> None:
     assert "You asked for 1 h999 GPU" in session.run("%gpu h999:1")
     assert not kernel_jobs()
 
 
-def test_the_hub_tells_a_session_the_limits_of_its_user(session: Session) -> None:
+def test_a_session_knows_the_limits_of_its_user_and_when_gpus_are_free(session: Session) -> None:
     told = "import json, os; print([*json.loads(os.environ['PORTAL_SETTINGS'])['limits']])"
 
     assert "max_hours" in session.run(told)
     choices = ask(session, "GET", "portal/api/kernel-gpus")
     assert choices["first_hours"] in [value for value, _ in choices["hours"]]
+    forecast = f"portal/api/kernels/{session.kernel}/gpus/forecast"
+    said = ask(session, "POST", forecast, json={"gpus": 1, "hours": choices["first_hours"]})
+    assert said["message"].startswith("Slurm expects it to start")
+    assert not kernel_jobs()
 
 
 def test_keys_and_outputs_are_for_the_user_alone(session: Session) -> None:
