@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -172,6 +173,7 @@ class HomePage:
 
     async def _ask_usage(self, user: Any) -> UsageView:
         here, now = user.spawner.on(""), self._now()
+        until_s = time.monotonic() + PATIENCE_S
         try:
             allocations = await here.cluster.read_allocations(
                 user.name, usage_start(now), patience_s=PATIENCE_S
@@ -184,7 +186,8 @@ class HomePage:
         ids = await asyncio.to_thread(newest_sessions, allocations)
         uses: Mapping[str, JobUse] | None = None
         with contextlib.suppress(PortalError):
-            uses = await here.cluster.read_uses(ids, patience_s=PATIENCE_S)
+            left_s = max(0.0, until_s - time.monotonic())
+            uses = await here.cluster.read_uses(ids, patience_s=left_s)
         return await asyncio.to_thread(describe_usage, allocations, now, uses or NO_USES)
 
     async def _ask_storage(self, user: Any) -> StorageView:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from portal.hub.messages.stop_notices import Notices
+from portal.hub.pages import home
 from portal.hub.pages.home import HomePage, describe_space
 from portal.hub.settings.site_storage import SiteStorage
 from spawner.errors import SlurmUnavailableError
@@ -142,6 +143,27 @@ async def test_an_answer_that_is_late_comes_with_the_next_look() -> None:
     assert view.usage.is_late
     assert view.storage.is_late
     assert view.refresh_s == 3
+
+
+async def test_two_answers_of_accounting_are_waited_for_as_long_as_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waits: list[float] = []
+    clock = SimpleNamespace(monotonic=lambda: sum(waits))
+    monkeypatch.setattr(home, "time", clock)
+
+    class Slow(FakeCluster):
+        async def read_allocations(self, user: str, since: datetime, *, patience_s: float) -> Any:
+            waits.append(patience_s)
+            return ()
+
+        async def read_uses(self, job_ids: Any, *, patience_s: float) -> Any:
+            waits.append(patience_s)
+            return None
+
+    await page().describe(user_with(Slow()))
+
+    assert waits == [home.PATIENCE_S, 0.0]
 
 
 async def test_sessions_with_names_are_shown_and_added_up_to_the_sites_limit() -> None:
