@@ -31,7 +31,7 @@ from spawner.options.limit_messages import OwnedLimits
 from spawner.options.limits import Limits
 from spawner.options.offer import Offer, read_limits
 from spawner.options.request import normal_form
-from spawner.options.traits import SiteTraits
+from spawner.options.traits import SiteTraits, traits_on
 from spawner.session.progress import Fact, Progress
 from spawner.session.session import Session
 from spawner.session.session_end import JobEndedError, SessionEnd
@@ -69,7 +69,8 @@ STEPS = [
 class Cluster:
     """What the stand-in reads from the file that STAND_IN_CLUSTER names; tests write it."""
 
-    name = ""
+    def __init__(self, name: str = "") -> None:
+        self.name = name
 
     def __getattr__(self, name: str) -> Any:
         return json.loads(Path(os.environ["STAND_IN_CLUSTER"]).read_text())[name]
@@ -133,9 +134,9 @@ def _past_session(now: datetime, *, days_ago: int, hours: float, state: str) -> 
 class StandInOffer:
     """What may be asked of the cluster."""
 
-    def __init__(self, traits: Any) -> None:
-        self.traits = traits
-        self.cluster = traits.cluster
+    def __init__(self, spawner: Any, cluster: str) -> None:
+        self.traits = traits_on(spawner, cluster)
+        self.cluster = Cluster(cluster)
 
     @property
     def title(self) -> str:
@@ -174,7 +175,7 @@ class StandInOffer:
         if self.cluster.slurm_is_down:
             raise SlurmUnavailableError("Slurm does not answer, so no session can be started.")
         await asyncio.sleep(self.cluster.slurm_answers_after_s)
-        return Catalog.parse(self.cluster.sinfo)
+        return Catalog.parse(self.cluster.sinfo_volta if self.cluster.name else self.cluster.sinfo)
 
 
 class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
@@ -200,10 +201,10 @@ class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
         return SessionEnd(at=time.time(), error=error, log_lines=LOG_LINES) if message else None
 
     def on(self, cluster: str) -> Any:
-        return StandInOffer(self)
+        return StandInOffer(self, cluster)
 
     def offered_cluster(self, name: object) -> str:
-        return ""
+        return name if isinstance(name, str) and name in self.clusters else ""
 
     def all_clusters(self) -> Any:
         return iter([self.cluster])

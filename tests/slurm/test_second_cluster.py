@@ -1,6 +1,7 @@
 """Two clusters behind one hub: each with its own controller, keys and job ids."""
 
 import sqlite3
+import subprocess
 from collections.abc import Iterator
 from contextlib import closing
 
@@ -102,6 +103,19 @@ def test_a_cluster_whose_controller_is_away_takes_no_session_of_the_other_along(
         parts.start("slurmctld")
     assert is_ready(hub, USER)
     assert first_jobs() == [here]
+
+
+@pytest.mark.hub(**SETTINGS, extension_hours=1, max_extended_hours=12, max_extensions=1)
+def test_a_session_is_extended_on_its_own_cluster(volta: SecondCluster, hub: PrivateHub) -> None:
+    there, here = have_session(hub, OTHER_USER, NAME), have_session(hub, USER)
+    assert here == there, "another job came between: no collision was tried"
+
+    answer = hub.rest("POST", f"/dsportal/users/{OTHER_USER}/extend", {})
+
+    assert answer.status_code == 200, answer.text
+    limit = ("squeue", "--noheader", f"--jobs={here}", "--format=%l")
+    assert volta.ask(*limit) == "9:00:00"
+    assert subprocess.check_output(limit, text=True).strip() == "8:00:00"
 
 
 def test_a_cluster_that_the_settings_no_longer_have_ends_no_session(
