@@ -1,18 +1,21 @@
-"""GPUs of a kernel through the button of its notebook, on the real cluster."""
+"""GPUs of a kernel, and those of a session, given and given back by clicks on the real cluster."""
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from tests.browser.conftest import picture
-from tests.support.portal_client import ADDRESS, PortalClient, demo_password
+from tests.support.portal_client import ADDRESS, PortalClient, demo_password, sessions_of
 
 pytestmark = pytest.mark.cluster
 
 USER = "grace"
+NOTEBOOKS = ("trains.ipynb", "notebook.ipynb", "first.ipynb", "second.ipynb")
+# Reopened together.
+OPEN = NOTEBOOKS[2:]
 TIMEOUT_MS = 60_000
 CELL = """import os
 runs = globals().get("runs", 0) + 1
@@ -35,8 +38,8 @@ NOTEBOOK = {
 
 
 @pytest.fixture(scope="module", autouse=True)
-def session(context: BrowserContext) -> Iterator[None]:
-    """A session without a GPU that has a notebook, and its user logged in."""
+def session(context: BrowserContext) -> Iterator[Callable[[int], None]]:
+    """What starts a session with some GPUs that has notebooks; its user is logged in."""
     client = PortalClient(USER)
     client.login()
     token = client.token()
@@ -47,19 +50,36 @@ def session(context: BrowserContext) -> Iterator[None]:
     page.get_by_label("Username").fill(USER)
     page.get_by_label("Password").fill(demo_password())
     page.get_by_role("button", name="Sign in").click()
-    path = f"{ADDRESS}/user/{USER}/api/contents/trains.ipynb"
+    paths = [f"{ADDRESS}/user/{USER}/api/contents/{name}" for name in NOTEBOOKS]
     authorized = {"Authorization": f"token {token}", "Content-Type": "application/json"}
     body = json.dumps({"type": "notebook", "content": NOTEBOOK})
-    assert page.request.put(path, headers=authorized, data=body).ok
+    for path in paths:
+        assert page.request.put(path, headers=authorized, data=body).ok
     page.close()
-    yield
-    context.request.delete(path, headers=authorized)
+
+    def start(n_gpus: int) -> None:
+        client.stop(token)
+        client.start(token, gpus=n_gpus)
+
+    yield start
+    for path in paths:
+        context.request.delete(path, headers=authorized)
     client.stop(token)
 
 
-def run_cell(page: Page) -> None:
-    page.locator(".jp-Notebook .jp-CodeCell .cm-content").first.click()
+def run_cell(page: Page, code: str = "") -> Locator:
+    """Run the first cell of the notebook that is shown, with other code, and return its output."""
+    page.locator(".jp-Notebook .jp-CodeCell .cm-content").locator("visible=true").first.click()
+    if code:
+        page.keyboard.press("Control+A")
+        page.keyboard.insert_text(code)
     page.keyboard.press("Control+Enter")
+    return page.locator(".jp-OutputArea").locator("visible=true").first
+
+
+def choose(page: Page, menu: str, item: str) -> None:
+    page.get_by_role("menuitem", name=menu, exact=True).click()
+    page.get_by_role("menuitem", name=item).click()
 
 
 def test_a_kernel_gets_a_gpu_by_the_button_and_gives_it_back(page: Page) -> None:
@@ -87,3 +107,61 @@ def test_a_kernel_gets_a_gpu_by_the_button_and_gives_it_back(page: Page) -> None
     expect(page.get_by_role("button", name="no GPU")).to_be_visible(timeout=TIMEOUT_MS)
     run_cell(page)
     expect(output).to_contain_text("3", timeout=TIMEOUT_MS)
+
+
+def test_notebook_interrupts_and_restarts_a_kernel_that_has_a_gpu(context: BrowserContext) -> None:
+    page = context.new_page()
+    page.goto(f"{ADDRESS}/user/{USER}/notebooks/notebook.ipynb")
+    expect(page.get_by_role("button", name="no GPU")).to_be_visible(timeout=TIMEOUT_MS)
+    run_cell(page, "%gpu 1 --hours 0.5")
+    held = page.get_by_role("button", name="1 simulated GPU, 2")
+    expect(held).to_be_visible(timeout=TIMEOUT_MS)
+    in_job = re.compile(r"kernel-of-\d+ 1")
+    expect(run_cell(page, f"runs = 0\n{CELL}")).to_contain_text(in_job, timeout=TIMEOUT_MS)
+
+    output = run_cell(page, "print('sleeps')\nimport time; time.sleep(200)")
+    expect(output).to_contain_text("sleeps")
+    choose(page, "Kernel", "Interrupt Kernel")
+    expect(output).to_contain_text("KeyboardInterrupt")
+    choose(page, "Kernel", "Restart Kernel…")
+    page.get_by_role("dialog").get_by_role("button", name="Confirm Kernel Restart").click()
+    # Variables of before are gone, and the job is the same.
+    expect(run_cell(page, CELL)).to_contain_text(in_job, timeout=TIMEOUT_MS)
+    expect(held).to_be_visible()
+    page.close()
+
+
+def test_a_session_gives_its_gpus_back_and_the_same_notebooks_go_on(
+    context: BrowserContext, session: Callable[[int], None]
+) -> None:
+    session(1)
+    page = context.new_page()
+    for name, query in zip(OPEN, ("?reset", ""), strict=True):
+        page.goto(f"{ADDRESS}/user/{USER}/lab/tree/{name}{query}")
+        expect(page.locator("#jp-main-statusbar")).to_contain_text("Idle", timeout=TIMEOUT_MS)
+    expect(run_cell(page)).to_contain_text("1")
+    before = [job.job_id for job in sessions_of(USER)]
+
+    page.get_by_role("button", name="1 simulated GPU of the session").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("button", name="Give the GPUs of the session back…").click()
+    dialog.get_by_role("button", name="Save and give the GPUs back").click()
+    chosen = page.locator("input[name=gpus][value='0']")
+    expect(chosen).to_be_checked(timeout=TIMEOUT_MS)
+    assert sessions_of(USER) == []
+    page.get_by_role("button", name=re.compile("^Start")).click()
+
+    page.wait_for_url(re.compile(f"/user/{USER}/lab"), timeout=TIMEOUT_MS)
+    for name in OPEN:
+        expect(page.get_by_role("tab", name=name)).to_be_visible(timeout=TIMEOUT_MS)
+    expect(page.locator("#jp-main-statusbar")).to_contain_text("Idle", timeout=TIMEOUT_MS)
+    output = run_cell(page)
+    expect(output).to_contain_text(
+        "Variables of the session before that are back", timeout=TIMEOUT_MS
+    )
+    expect(output).to_contain_text(re.compile(r"\S+ 2"))
+    picture(page, "kernel-gpus-followed")
+    (job,) = sessions_of(USER)
+    assert job.job_id not in before
+    assert "gpu" not in job.gres
+    page.close()

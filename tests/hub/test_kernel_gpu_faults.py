@@ -16,6 +16,7 @@ from tests.hub.test_kernel_gpus import (
     run,
     session,
 )
+from tests.lab.faults.slurm_faults import urgent_job
 from tests.support import parts
 from tests.support.eventually import eventually, throughout
 from tests.support.kernels import ask, leave_after
@@ -86,6 +87,15 @@ def test_a_kernel_whose_node_is_lost_goes_on_without_gpus(session: Session) -> N
         with put_back(("sh", "-c", resume)):
             run("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=test")
             expect_home(session, "The node failed")
+
+
+@pytest.mark.release
+def test_a_kernel_whose_node_an_urgent_job_takes_goes_on_without_gpus(session: Session) -> None:
+    own = session.run("import os; print(os.environ['SLURMD_NODENAME'])").strip()
+    with full_node(own):
+        node = node_of(with_gpu(session))
+        with urgent_job("CANCEL", node, "--exclusive", "--mem=0"):
+            expect_home(session, "higher priority")
 
 
 @pytest.mark.release
