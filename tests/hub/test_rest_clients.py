@@ -27,6 +27,26 @@ import papermill
 given = {"kernel_manager_class": remote, "parameters": {"lr": 0.5}}
 papermill.execute_notebook("train.ipynb", "again.ipynb", **given)
 """
+# A client that interrupts what it sees begin; its kernel stays where it is.
+LENT = """
+import asyncio
+
+class Impatient(NotebookClient):
+    def process_message(self, message, cell, cell_index):
+        if message["content"].get("text") == "there\\n":
+            self.interrupt = asyncio.ensure_future(self.km.interrupt_kernel())
+        return super().process_message(message, cell, cell_index)
+
+cells = [
+    "held = 1",
+    "%%gpu 1\\nheld = 2\\nprint('there', flush=True)\\nimport time; time.sleep(600)",
+    "import os; print(held, os.environ['SLURM_JOB_ID'])",
+]
+made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(one) for one in cells])
+given = {"kernel_manager_class": remote, "kernel_name": "python3", "allow_errors": True}
+Impatient(made, **given).execute()
+nbformat.write(made, "lent.ipynb")
+"""
 # The client that a public generator makes of openapi.yml.
 START_AND_STOP = """
 import os, time
@@ -113,6 +133,22 @@ def test_a_notebook_of_the_laptop_runs_in_the_session(
     assert made.cells[-1].outputs[0].text == f"0.0 {job.job_id}\n"
     made = nbformat.read(tmp_path / "again.ipynb", as_version=4)
     assert made.cells[-1].outputs[0].text == f"0.5 {job.job_id}\n"
+
+
+def test_a_cell_of_such_a_notebook_has_a_gpu_of_its_own_and_is_interrupted(
+    running: dict[str, str], tmp_path: Path
+) -> None:
+    (job,) = sessions_of(USER)
+    nbformat.write(nbformat.from_dict(NOTEBOOK), tmp_path / "train.ipynb")
+
+    python = examples("A notebook of yours, run in the session")
+    run(sys.executable, "-c", f"{python}\n{LENT}", folder=tmp_path, environ=running)
+
+    made = nbformat.read(tmp_path / "lent.ipynb", as_version=4)
+    shown = [output for cell in made.cells for output in cell.outputs]
+    assert "there\n" in [output.get("text") for output in shown]
+    assert "KeyboardInterrupt" in str(made.cells[1].outputs)
+    assert shown[-1].text == f"2 {job.job_id}\n"
 
 
 @pytest.fixture(scope="module")
