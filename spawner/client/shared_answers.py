@@ -108,7 +108,7 @@ def _lock(path: Path) -> Iterator[bool]:
     """Yield whether no other hub asks now; True also where there are no locks."""
     with contextlib.ExitStack() as stack:
         try:
-            path.parent.mkdir(mode=0o700, exist_ok=True)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             file = stack.enter_context(path.with_suffix(".lock").open("w"))
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             is_free = True
