@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -12,6 +13,7 @@ import requests
 
 from deploy.one_machine.supervisor import pid_of
 from tests.support.eventually import eventually
+from tests.support.kernels import run_cell
 from tests.support.portal_client import ADDRESS, PortalClient, sessions_of
 from tests.support.put_back import put_back
 
@@ -46,6 +48,26 @@ def test_the_password_is_asked_for_at_any_hub(clients: dict[str, PortalClient]) 
         for entrance in USERS.values():
             browser = PortalClient(user, address=f"{ADDRESS}/{entrance}")
             assert urlsplit(browser.login().url).path == f"/{hub}/hub/home"
+
+
+@dataclass
+class _Server:
+    """ada's session, as `run_cell` asks it."""
+
+    host: str
+    http: requests.Session
+
+
+async def test_a_cell_runs_over_the_page_of_all_hubs(clients: dict[str, PortalClient]) -> None:
+    ada = clients["ada"]
+    token = ada.token()
+    ada.start(token, gpus=1)
+    try:
+        server = _Server(ada.address, requests.Session())
+        server.http.headers["Authorization"] = f"token {token}"
+        assert await run_cell(server, "python3", "print(6 * 7)") == "42\n"
+    finally:
+        ada.stop(token)
 
 
 def test_a_hub_that_is_killed_takes_no_session_with_it(clients: dict[str, PortalClient]) -> None:
