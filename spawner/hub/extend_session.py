@@ -1,6 +1,7 @@
 """Extends a running session, from its user's request to Slurm's answer."""
 
 import time
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -8,6 +9,7 @@ from spawner.client.time_limit import TimeLimits
 from spawner.errors import ExtensionError
 from spawner.hub.session_mixin import SessionMixin
 from spawner.options.budget_messages import ChargedBudgets
+from spawner.options.request import resources_per_gpu
 from spawner.options.traits import SiteTraits
 from spawner.session.extension_policy import (
     ExtensionPolicy,
@@ -19,7 +21,6 @@ from spawner.session.extension_policy import (
 from spawner.session.session import job_comment
 from spawner.settings.extension import ExtensionSettings
 from spawner.settings.traits import read_traits
-from spawner.slurm.resources import Resources
 from spawner.slurm.squeue import RunningJob
 
 # As long as a start waits for it; without an answer the last one counts, or none.
@@ -161,10 +162,13 @@ async def _budget_ceiling(spawner: SessionMixin, job: RunningJob) -> WalltimeLim
     )
     if session is None:
         return WalltimeLimit(what="", most_s=None)
-    held = Resources(
+    shape = resources_per_gpu(
+        spawner.on(session.cluster).traits,
+        await spawner.cluster.read_catalog(),
         n_gpus=session.n_gpus,
-        n_cores=spawner.shape.resources(session.n_gpus).n_cores,
-        memory_mib=session.memory_mib,
+        partition=session.partition or None,
+        gpu_type=session.gpu_type,
     )
+    held = replace(shape.resources(session.n_gpus), memory_mib=session.memory_mib)
     what, most_s = charged.longest(held, session.gpu_type, job.limit_s or 0) or ("", None)
     return WalltimeLimit(what=what, most_s=most_s)

@@ -7,11 +7,11 @@ import pytest
 
 from spawner.client.command import ClusterAddress
 from spawner.hub import extend_session
+from spawner.options.traits import SiteTraits
 from spawner.session.session import Session, job_comment
 from spawner.slurm.associations import Associations
 from spawner.slurm.budgets import Budgets
 from spawner.slurm.jobs import JobKey, WaitingJob
-from spawner.slurm.resources import ResourcesPerGpu
 from spawner.slurm.squeue import RunningJob
 
 HOUR = 3600
@@ -66,7 +66,7 @@ async def test_the_answer_says_the_new_end_itself(monkeypatch: pytest.MonkeyPatc
         extend_while_others_wait=False,
         extension_lock=asyncio.Lock(),
         session=Session(session_id="0", user="ada", job_id=42, walltime_s=8 * HOUR),
-        shape=ResourcesPerGpu(cores_per_gpu=8, memory_mib_per_gpu=49152),
+        on=lambda _cluster: SimpleNamespace(traits=SiteTraits()),
         cluster=SimpleNamespace(
             hub="hub",
             slurm=SimpleNamespace(accounting=Ceilings(), address=ClusterAddress()),
