@@ -2,13 +2,16 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 import pytest
 
+from deploy.one_machine.supervisor import pid_of
 from tests.hub.test_kernel_gpus import (
     FOLDER,
+    USER,
     WHERE,
     Session,
     kernel_jobs,
@@ -19,8 +22,10 @@ from tests.hub.test_kernel_gpus import (
 from tests.lab.faults.slurm_faults import urgent_job
 from tests.support import parts
 from tests.support.eventually import eventually, throughout
-from tests.support.kernels import ask, leave_after
+from tests.support.kernels import ask, connect, leave_after, run_over
+from tests.support.portal_client import sessions_of
 from tests.support.put_back import put_back
+from tests.support.websockets import close_websocket
 
 pytestmark = pytest.mark.cluster
 __all__ = ["session"]
@@ -144,6 +149,53 @@ def test_output_of_a_cell_is_kept_while_no_tab_is_open(session: Session) -> None
 
     kept = f"portal/api/kernels/{session.kernel}/executions"
     eventually(lambda: "epoch 2" in json.dumps(ask(session, "GET", kept)), timeout_s=60)
+
+
+@contextmanager
+def no_way(node: str, other: str) -> Iterator[None]:
+    """Let nothing pass between two nodes; both still reach the head."""
+    (address,) = re.findall(r"NodeAddr=(\S+)", run("scontrol", "show", "node", other))
+    route = ("route", "add", "blackhole", address)
+    with put_back(("nsenter", f"--target={pid_of(node)}", "--net", "ip", "route", "del", address)):
+        parts.on_node(node, "ip", *route)
+        yield
+
+
+@pytest.mark.release
+def test_output_of_a_minute_without_a_way_between_the_nodes_comes_later(session: Session) -> None:
+    own = session.run("import os; print(os.environ['SLURMD_NODENAME'])").strip()
+    with full_node(own):
+        node = node_of(with_gpu(session))
+        code = "import time\nfor n in range(70):\n    print(n, flush=True); time.sleep(1)"
+
+        async def watch() -> str:
+            socket = await connect(session, session.kernel)
+            running = asyncio.create_task(run_over(socket, code))
+            with no_way(own, node):
+                still = lambda: session.gpus["gpus"] == 1  # noqa: E731
+                await asyncio.to_thread(throughout, still, for_s=60)
+            # TCP tries again after about as long as it has waited.
+            shown = await asyncio.wait_for(running, 180)
+            await close_websocket(socket)
+            return shown
+
+        assert asyncio.run(watch()).split() == [str(n) for n in range(70)]
+        assert session.run("print(held)") == "7\n"
+
+
+@pytest.mark.release
+def test_the_job_of_a_session_that_died_without_a_word_ends_beside_the_next_one(
+    session: Session,
+) -> None:
+    with_gpu(session)
+    (lost,) = sessions_of(USER)
+    run("scancel", "--full", "--signal=KILL", str(lost.job_id))
+    eventually(lambda: not session.client.server(session.token), timeout_s=60)
+
+    following = Session()
+    assert not following.run(WHERE).startswith("kernel-of-")
+    eventually(lambda: not kernel_jobs() and not list(FOLDER.iterdir()), timeout_s=120)
+    following.client.stop(following.token)
 
 
 def test_a_kernel_waits_for_its_gpu_while_the_hub_is_restarted(session: Session) -> None:
