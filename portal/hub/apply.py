@@ -25,6 +25,7 @@ from portal.hub.hubs.placement import Hubs
 from portal.hub.hubs.transfer import arrival_route
 from portal.hub.log.json_formatter import JSON_LOGGING
 from portal.hub.log.secret_filter import SECRET_LOGGING
+from portal.hub.mail.given_back import given_back_route
 from portal.hub.mail.setup import (
     address_variables,
     messages_routes,
@@ -183,6 +184,7 @@ def _apply_pages(c: Any, settings: Settings, hubs: Hubs | None) -> None:
         *([arrival_route(hubs)] if hubs else []),
         *help_routes(),
         visit_route(),
+        given_back_route(),
         *cluster_routes(notices_path=notices_path),
         class_route(settings.groups),
         *messages_routes(settings),

@@ -20,6 +20,7 @@ class Event(Enum):
     NOT_STARTED = "not started"
     ENDS_SOON = "ends soon"
     ENDED = "ended"
+    GPUS_GIVEN_BACK = "GPUs given back"
 
 
 class Phase(Enum):
@@ -96,10 +97,15 @@ def compare(
     return _wanted(tuple(events), now.wants), replace(now, is_warned=is_warned)
 
 
-def _wanted(events: tuple[Event, ...], wants: str) -> tuple[Event, ...]:
+def is_wanted(event: Event, wants: str) -> bool:
+    """Return whether a user who has chosen `wants`, one of `CHOICES` or nothing, is told."""
     told = {
         START: {Event.STARTED, Event.NOT_STARTED},
-        END: {Event.ENDS_SOON, Event.ENDED, Event.NOT_STARTED},
+        END: set(Event) - {Event.STARTED},
         BOTH: set(Event),
-    }.get(wants, set())
-    return tuple(event for event in events if event in told)
+    }
+    return event in told.get(wants, ())
+
+
+def _wanted(events: tuple[Event, ...], wants: str) -> tuple[Event, ...]:
+    return tuple(event for event in events if is_wanted(event, wants))

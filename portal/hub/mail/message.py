@@ -14,6 +14,7 @@ _SUBJECTS = {
     Event.NOT_STARTED: "Your session did not start",
     Event.ENDS_SOON: "Your session ends soon",
     Event.ENDED: "Your session has ended",
+    Event.GPUS_GIVEN_BACK: "GPUs of your session are given back",
 }
 
 
@@ -23,7 +24,8 @@ class News:
 
     Attributes:
         name: The session's name; empty for the one without a name.
-        explanation: Why it ended or did not start, with the next step; empty for other events.
+        explanation: Why it ended or did not start, with the next step, or which GPUs are given
+            back; empty for other events.
     """
 
     user: str

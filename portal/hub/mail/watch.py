@@ -6,12 +6,14 @@ import logging
 import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from portal.hub.mail.addresses import AddressBook
 from portal.hub.mail.chat import Chat, ChatMessage
-from portal.hub.mail.events import Event, Look, Phase, compare
+from portal.hub.mail.events import Event, Look, Phase, compare, is_wanted
+from portal.hub.mail.given_back import take_reports
 from portal.hub.mail.message import Letterhead, News, body, subject, write
 from portal.hub.mail.outbox import PASSWORD, Outbox
 from portal.hub.pages.failure_view import FailureView, describe_ending, describe_failure
@@ -84,6 +86,10 @@ class MailWatch:
                 looks[key] = kept
             for event in events:
                 self._tell(_news(event, spawner, kept))
+            reports = " ".join(take_reports(spawner))
+            if reports and is_wanted(Event.GPUS_GIVEN_BACK, kept.wants):
+                event = Event.GPUS_GIVEN_BACK
+                self._tell(replace(_news(event, spawner, kept), explanation=reports))
         self._looks = looks
         state = {key: look.to_state() for key, look in looks.items()}
         if state != self._saved:

@@ -86,6 +86,14 @@ class HubApi:
         """
         await self._ask("POST", "visit", {"visitor": visitor, "address": address})
 
+    async def report_given_back(self, notebook: str, idle_s: float) -> None:
+        """Report that the idle GPUs of a notebook's kernel were given back.
+
+        Raises:
+            HubError: If the hub did not answer.
+        """
+        await self._ask("POST", "given-back", {"notebook": notebook, "idle_s": round(idle_s)})
+
     async def read_guest(self, name: str) -> dict[str, Any]:
         """Return "may_work", "reads_open" and "documents" of somebody else in this session.
 
@@ -95,7 +103,7 @@ class HubApi:
         return await self._ask("GET", f"guests/{quote(name, safe='')}")
 
     async def _ask(
-        self, method: str, name: str, body: Mapping[str, str] | None = None
+        self, method: str, name: str, body: Mapping[str, object] | None = None
     ) -> dict[str, Any]:
         if not self._url:
             raise HubError(

@@ -4,11 +4,14 @@ import asyncio
 import logging
 import math
 import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from dsportal.amounts import SECONDS_PER_HOUR, format_duration
 from dsportal.slurm.errors import PortalError
+from portal.server.base.hub_api import HubError
 from portal.server.base.idle import IdlePolicy, IdleState, IdleWatch, Observation
 from portal.server.kernel_jobs.kernel_jobs import KernelJobs
 from portal.server.kernel_jobs.known import NOTICE_S, Held
@@ -45,15 +48,22 @@ class IdleGpus:
     Args:
         policy: The site's for sessions.
         interval_s: Seconds between two looks.
+        report: Tells the hub of a notebook whose GPUs did nothing for so many seconds.
     """
 
     def __init__(
-        self, jobs: KernelJobs, policy: IdlePolicy, interval_s: float, log: logging.Logger
+        self,
+        jobs: KernelJobs,
+        policy: IdlePolicy,
+        interval_s: float,
+        log: logging.Logger,
+        report: Callable[[str, float], Awaitable[None]],
     ) -> None:
         self._jobs = jobs
         self._policy = policy
         self._interval_s = interval_s
         self._log = log
+        self._report = report
         self._watched: dict[str, _Watched] = {}
         self._told: list[tuple[float, str]] = []
         self._task: asyncio.Task[None] | None = None
@@ -146,14 +156,18 @@ class IdleGpus:
             watched.task = asyncio.create_task(self._give_back(kernel_id, watched))
 
     async def _give_back(self, kernel_id: str, watched: _Watched) -> None:
-        idle = format_duration(watched.watch.view().idle_s)
+        idle_s = watched.watch.view().idle_s
         try:
             end = await self._jobs.change(kernel_id, NOTHING)
         except PortalError as error:
             self._log.warning("The idle GPUs of %s stay: %s", watched.notebook, error)
             return
+        idle = format_duration(idle_s)
         words = f"The GPUs of {watched.notebook} had done nothing for {idle}. {end}"
         self._told.append((time.monotonic(), words))
+        # The notebook says so in any case.
+        with suppress(HubError):
+            await self._report(watched.notebook, idle_s)
 
 
 def format_hours(held: Held, use: Use | None) -> str:

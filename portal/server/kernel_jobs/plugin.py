@@ -37,7 +37,8 @@ def load(shared: Shared) -> Feature:
     Cells(shared.server.kernel_manager, jobs, settings).listen(shared.listener)
     follow_up = FollowUp(shared.server, jobs.talks, settings, read)
     policy = replace(IdlePolicy.of(shared.settings), save_s=0.0)
-    idle = IdleGpus(jobs, policy, shared.settings.meter.interval_s, shared.log)
+    interval_s, report = shared.settings.meter.interval_s, shared.hub.report_given_back
+    idle = IdleGpus(jobs, policy, interval_s, shared.log, report)
     shared.notices.extend([jobs.notices, idle.notices])
     shared.is_used.append(idle.is_used)
     tasks: set[asyncio.Task[None]] = set()

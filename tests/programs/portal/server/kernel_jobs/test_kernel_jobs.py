@@ -616,7 +616,12 @@ def test_idle_gpus_go_back_and_the_kernel_goes_on_in_the_session(
 
     async def idles(one: Session) -> None:
         policy = replace(IdlePolicy.of(read_settings(os.environ)), cpu_percent=50.0, save_s=0.0)
-        idle = IdleGpus(one.jobs, policy, 0.3, one.kernels.log)
+        reports: list[str] = []
+
+        async def report(notebook: str, idle_s: float) -> None:
+            reports.append(notebook)
+
+        idle = IdleGpus(one.jobs, policy, 0.3, one.kernels.log, report)
         idle.start()
         await one.run("%gpu 1")
         await one.until(lambda: one.jobs.describe(one.id)["gpus"] == 1)
@@ -630,6 +635,7 @@ def test_idle_gpus_go_back_and_the_kernel_goes_on_in_the_session(
         await one.until(lambda: "are given back" in " ".join(idle.notices()))
         assert await one.run(WHERE) == "77\n"
         await asyncio.to_thread(one.queue.jobs[101].wait, 20)
+        assert reports == ["a kernel"]
         await idle.stop()
 
     within(idles)

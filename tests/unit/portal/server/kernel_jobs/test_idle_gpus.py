@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from portal.server.base.hub_api import HubError
 from portal.server.base.idle import IdlePolicy
 from portal.server.kernel_jobs.idle_gpus import IdleGpus, format_hours
 from portal.server.kernel_jobs.kernel_jobs import Held, KernelJobs
@@ -48,10 +49,15 @@ class Session:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.jobs = OneKernel(folder)
-        self.idle = IdleGpus(self.jobs, POLICY, STEP_S, logging.getLogger())
+        self.reports: list[tuple[str, float]] = []
+        self.idle = IdleGpus(self.jobs, POLICY, STEP_S, logging.getLogger(), self.report)
         self.use = Use(gpu_percents=(0.0, 0.0), programs_percent=0.1)
         self.n = 0
         self.now_s = 0.0
+
+    async def report(self, notebook: str, idle_s: float) -> None:
+        self.reports.append((notebook, idle_s))
+        raise HubError("The hub is not responding.", http_status=503)
 
     async def go_on(self, minutes: int, *, measured: bool = True) -> None:
         for _ in range(minutes):
@@ -80,6 +86,7 @@ async def test_gpus_that_do_nothing_are_given_back_after_a_warning(session: Sess
     assert session.jobs.asked == [0]
     (told,) = session.idle.notices()
     assert told.endswith("for 45 minutes. The kernel runs in the session.")
+    assert session.reports == [("train.ipynb", 2700)]
 
 
 @pytest.mark.parametrize(

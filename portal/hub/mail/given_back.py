@@ -1,0 +1,73 @@
+"""The API route where a session's server reports that idle GPUs of a kernel were given back."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from jupyterhub.apihandlers import APIHandler
+from tornado.web import HTTPError
+
+from dsportal.amounts import format_duration
+from spawner.hub.port_api import spawner_of_token
+
+ROUTE = "/api/dsportal/given-back"
+_KEPT = "gpus_given_back"
+_MOST_BODY_BYTES = 2048
+# Reports that wait for the next look; a session could send any number.
+_MOST_REPORTS = 5
+# It goes into mail, so nothing that a reader could click on.
+_NOTEBOOK = re.compile(r"[\w .()+-]{1,80}")
+_LONGEST_S = 366 * 86_400
+
+
+class GivenBackHandler(APIHandler):
+    """Takes `{"notebook": NAME, "idle_s": N}` from a session."""
+
+    async def post(self) -> None:
+        """Keep it for the next look at the session: 204.
+
+        Raises:
+            HTTPError: 403 for a token that is no session's, 400 for another body.
+        """
+        spawner = spawner_of_token(self)
+        sentence = read_report(self.request.body)
+        if sentence is None:
+            raise HTTPError(400, 'The body has to be {"notebook": NAME, "idle_s": N}.')
+        keep_report(spawner, sentence)
+        self.set_status(204)
+
+
+def read_report(body: bytes) -> str | None:
+    """Return what the user is told of a report; None if it is none."""
+    try:
+        # Cut, so that a session cannot make the hub parse a megabyte.
+        report = json.loads(body[:_MOST_BODY_BYTES])
+        notebook, idle_s = report["notebook"], report["idle_s"]
+        name = notebook if _NOTEBOOK.fullmatch(notebook) else "a notebook"
+    except (ValueError, TypeError, KeyError):
+        return None
+    # `type`, for JSON's true is an int to isinstance.
+    if type(idle_s) is not int or not 0 <= idle_s <= _LONGEST_S:
+        return None
+    return (
+        f"The GPUs of {name} did nothing for {format_duration(idle_s)}, so they are given back. "
+        "Its kernel goes on in the session, without them."
+    )
+
+
+def keep_report(spawner: Any, sentence: str) -> None:
+    """Keep a report for the next look at the session of a spawner."""
+    kept = vars(spawner).setdefault(_KEPT, [])
+    kept.append(sentence)
+    del kept[:-_MOST_REPORTS]
+
+
+def take_reports(spawner: Any) -> Iterator[str]:
+    """Return what a session has reported since the last look, in sentences."""
+    yield from vars(spawner).pop(_KEPT, ())
+
+
+def given_back_route() -> tuple[str, type[GivenBackHandler]]:
+    """Return the route to which sessions report GPUs that were given back."""
+    return (ROUTE, GivenBackHandler)
