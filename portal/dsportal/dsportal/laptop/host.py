@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 DEFAULT_NAME = "gpu-session"
 ARCHIVE = "dsportal.pyz"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
@@ -56,7 +57,13 @@ class Host:
 
 
 def home_of(name: str) -> Path:
-    """Return the folder of a host's token, keys and settings."""
+    """Return the folder of a host's token, keys and settings.
+
+    Raises:
+        LaptopError: If the name could lead elsewhere, also in ~/.ssh/config.
+    """
+    if not _NAME.fullmatch(name):
+        raise LaptopError(f"{name!r} cannot be a host's name: take letters and digits.")
     return Path.home() / ".ssh" / "dsportal" / name
 
 

@@ -7,7 +7,6 @@ import getpass
 import io
 import json
 import os
-import re
 import sys
 import webbrowser
 from dataclasses import replace
@@ -83,8 +82,8 @@ def setup(arguments: argparse.Namespace) -> None:
 
 def _host(arguments: argparse.Namespace) -> tuple[Host, str]:
     """Return the host that `setup` and `login` are to keep, and the token that the user gives."""
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", arguments.name):
-        raise LaptopError(f"{arguments.name!r} cannot be a host's name: take letters and digits.")
+    # Refuses the name before a token is typed.
+    home_of(arguments.name)
     ca_file = str(Path(arguments.ca_file).resolve()) if arguments.ca_file else ""
     host = Host(arguments.name, parse_url(arguments.url), arguments.session or "", ca_file)
     if sys.stdin.isatty():

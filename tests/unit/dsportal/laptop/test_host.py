@@ -44,6 +44,12 @@ def test_what_would_show_the_token_to_others_is_refused(text: str, words: str) -
         parse_url(text)
 
 
+@pytest.mark.parametrize("name", ["", ".", "../x", "a/b", "/etc", "a b", "a\nHost *", "-x", "é"])
+def test_a_name_leads_nowhere_else(name: str) -> None:
+    with pytest.raises(LaptopError, match="cannot be a host's name"):
+        home_of(name)
+
+
 def test_ssh_asks_nothing_and_takes_no_other_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/ada lovelace")
 
