@@ -50,7 +50,11 @@ def move(cells: Sequence[str], environment: str, folder: Path) -> Moved:
     state = folder / _STATE
     state.mkdir(mode=0o700)
     n_cells = 0
-    with started(python, folder, ENVIRON) as old:
+    # What a cell installs, which root could put into the portal's own environment.
+    packages = folder / "packages"
+    packages.mkdir()
+    environ = {**ENVIRON, "PIP_TARGET": str(packages), "PYTHONPATH": str(packages)}
+    with started(python, folder, environ) as old:
         for cell in cells:
             old.run(cell)
             if old.has_failed:
@@ -58,7 +62,7 @@ def move(cells: Sequence[str], environment: str, folder: Path) -> Moved:
             n_cells += 1
         before = _seen(old.run(LOOK, is_cell=False))
         old.save(state)
-    with started(python, folder, ENVIRON) as new:
+    with started(python, folder, environ) as new:
         new.restore(state)
         after = _seen(new.run(LOOK, is_cell=False))
     lost = sorted(before.keys() - after.keys())
