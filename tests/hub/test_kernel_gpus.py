@@ -241,7 +241,7 @@ def test_a_session_knows_the_limits_of_its_user_and_when_gpus_are_free(session: 
 def test_keys_and_outputs_are_for_the_user_alone(session: Session) -> None:
     session.run("%gpu 1")
     session.has(1)
-    (folder,) = FOLDER.iterdir()
+    (folder,) = FOLDER.glob("kernel-*")
     files = {path.name: path.stat().st_mode & 0o777 for path in folder.iterdir()}
     assert folder.stat().st_mode & 0o777 == 0o700
     assert files["kernel.json"] == files["order.json"] == 0o600

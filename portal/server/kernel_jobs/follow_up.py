@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from dsportal.start.follow_up import FOLDER, folder_of, is_recent
+from dsportal.start.follow_up import FOLDER, LATEST_S, folder_of, is_recent
 from portal.server.base.open_notebooks import notebooks_by_kernel
 from portal.server.kernel_jobs.ability import saves_variables
 from portal.server.kernel_jobs.errors import KernelJobError
+from portal.server.kernel_jobs.folder import FOLDER as MOVES
 from portal.server.kernel_jobs.folder import make_folder
 from portal.server.kernel_jobs.request import Variables
 from portal.server.kernel_jobs.talk import Talk, held
@@ -46,10 +49,14 @@ class FollowUp:
         self._read_preference = read_preference
 
     def forget_old(self) -> None:
-        """Remove what nobody has asked for in time."""
+        """Remove what nobody has asked for in time, or a server that was killed has left."""
         for folder in (Path.home() / FOLDER).glob("*"):
             if not is_recent(str(folder)):
                 shutil.rmtree(folder, ignore_errors=True)
+        for folder in (Path.home() / MOVES).glob("variables-*"):
+            with suppress(OSError):
+                if folder.lstat().st_mtime < time.time() - LATEST_S:
+                    shutil.rmtree(folder, ignore_errors=True)
 
     async def save(self) -> list[str]:
         """Save those of all open notebooks, and return a sentence for each.

@@ -35,6 +35,8 @@ from spawner.options.limits import Limits
 # So often the folder of a job is looked at, and Slurm is asked.
 _LOOK_S = 2.0
 _ASK_S = 15.0
+# So long a server that ends waits for what its kernels wait for.
+_STOP_S = 5.0
 CANCELLED = "The request is cancelled. The kernel goes on as it is."
 
 Tell = Callable[[str], None]
@@ -173,11 +175,14 @@ class KernelJobs:
             known.task.cancel()
 
     async def stop(self) -> None:
-        """End all jobs."""
-        for kernel_id, known in self._known.items():
-            self.cancel(kernel_id)
-            if known.watch is not None:
-                known.watch.cancel()
+        """End all jobs, and what kernels wait for."""
+        known = self._known.values()
+        tasks = [task for one in known for task in (one.task, one.watch) if task is not None]
+        for task in tasks:
+            task.cancel()
+        # Else what they have in the user's home would stay there.
+        if tasks:
+            await asyncio.wait(tasks, timeout=_STOP_S)
         jobs = [known.job for known in self._known.values() if known.job is not None]
         await asyncio.gather(*(job.cleanup(restart=False) for job in jobs))
 

@@ -30,6 +30,8 @@ WITHOUT_ACCOUNTING = {
     "AccountingStorageType": "accounting_storage/none",
     "AccountingStorageEnforce": None,
     "AccountingStorageTRES": None,
+    # Without accounting, slurmctld does not start with another one.
+    "PriorityType": "priority/basic",
 }
 PRIVATE = {"PrivateData": "accounts,jobs,reservations,usage,users"}
 

@@ -475,13 +475,41 @@ def test_what_was_saved_for_a_session_that_did_not_follow_is_forgotten(within: A
         await one.follow_up.save()
         (folder,) = (Path.home() / FOLLOW_UP).iterdir()
         os.utime(folder / "index.json", (1, 1))
+        # Of a server that was killed while a kernel moved.
+        moves = Path.home() / FOLDER
+        for name in ("variables-old", "variables-new"):
+            (moves / name).mkdir()
+        os.utime(moves / "variables-old", (1, 1))
 
         await opened(one, "train.ipynb")
         assert "NameError" in await one.run("x")
         one.follow_up.forget_old()
         assert not folder.exists()
+        assert [one.name for one in moves.iterdir()] == ["variables-new"]
 
     within(follows)
+
+
+def test_a_server_that_ends_while_a_kernel_moves_leaves_nothing_in_the_home(
+    within: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    restores = asyncio.Event()
+
+    async def wait(*_: Any) -> str:
+        restores.set()
+        await asyncio.Event().wait()
+        return ""
+
+    async def moves(one: Session) -> None:
+        running = asyncio.create_task(one.run("x = 1\n%gpu 1"))
+        await asyncio.wait_for(restores.wait(), 40)
+        await one.jobs.stop()
+        assert not list((Path.home() / FOLDER).iterdir())
+        await one.kernels.shutdown_all()
+        running.cancel()
+
+    monkeypatch.setattr(variables.Saved, "restore_in_job", wait)
+    within(moves)
 
 
 def truncate(folder: Path) -> None:
