@@ -1,12 +1,16 @@
 """GPUs of a kernel, and those of a session, given and given back by clicks on the real cluster."""
 
 import json
+import pwd
 import re
+import shutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
+from dsportal.start.follow_up import FOLDER
 from tests.browser.conftest import picture
 from tests.support.portal_client import ADDRESS, PortalClient, demo_password, sessions_of
 
@@ -134,6 +138,8 @@ def test_notebook_interrupts_and_restarts_a_kernel_that_has_a_gpu(context: Brows
 def test_a_session_gives_its_gpus_back_and_the_same_notebooks_go_on(
     context: BrowserContext, session: Callable[[int], None]
 ) -> None:
+    # Those of a run before would come back.
+    shutil.rmtree(Path(pwd.getpwnam(USER).pw_dir, FOLDER), ignore_errors=True)
     session(1)
     page = context.new_page()
     for name, query in zip(OPEN, ("?reset", ""), strict=True):

@@ -154,7 +154,9 @@ def test_a_session_says_why_and_where_it_waits_and_opens_when_a_gpu_is_free(
     page: Page, full_cluster: list[int]
 ) -> None:
     page.add_init_script(RECORD_NOTIFICATIONS)
-    submit(OTHER, 2)
+    # Whoever has used less comes first by itself.
+    first = f"JobId={submit(OTHER, 2)}"
+    subprocess.run(["scontrol", "update", first, "Priority=1000000000"], check=True, timeout=30)
     start(page)
     expect_queued(page)
     expect(page.locator(step("queued"))).to_contain_text(
