@@ -5,6 +5,7 @@ import shutil
 import signal
 import stat
 import subprocess
+import time
 from pathlib import Path
 
 from tests.support.eventually import eventually
@@ -95,7 +96,12 @@ class SecondCluster:
         eventually(lambda: " is UP" in self.ask("scontrol", "ping"), timeout_s=60)
 
     def kill_controller(self) -> None:
-        """End slurmctld as a crash does."""
+        """End slurmctld as a crash does, when it has written down its jobs."""
+        before = time.time()
+        for job_id in self.jobs():
+            self.ask("scontrol", "update", f"JobId={job_id}", "AdminComment=to be saved")
+        job_state = FOLDER / "ctld/job_state"
+        eventually(lambda: not self.jobs() or job_state.stat().st_mtime > before, timeout_s=30)
         self._parts["slurmctld"].send_signal(signal.SIGKILL)
         self._parts["slurmctld"].wait(20)
 

@@ -64,7 +64,7 @@ def keep_report(spawner: Any, sentence: str) -> None:
 
 
 def take_reports(spawner: Any) -> Iterator[str]:
-    """Return what a session has reported since the last look, in sentences."""
+    """Return what the session of a spawner has reported since the last look, in sentences."""
     yield from vars(spawner).pop(_KEPT, ())
 
 
