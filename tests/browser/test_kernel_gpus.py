@@ -12,6 +12,7 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from dsportal.start.follow_up import FOLDER
 from tests.browser.conftest import picture
+from tests.support.eventually import eventually
 from tests.support.portal_client import ADDRESS, PortalClient, demo_password, sessions_of
 
 pytestmark = pytest.mark.cluster
@@ -69,6 +70,11 @@ def session(context: BrowserContext) -> Iterator[Callable[[int], None]]:
     for path in paths:
         context.request.delete(path, headers=authorized)
     client.stop(token)
+
+
+def workspace(page: Page) -> str:
+    """Return what JupyterLab will open again."""
+    return page.request.get(f"{ADDRESS}/user/{USER}/lab/api/workspaces/default").text()
 
 
 def run_cell(page: Page, code: str = "") -> Locator:
@@ -145,6 +151,8 @@ def test_a_session_gives_its_gpus_back_and_the_same_notebooks_go_on(
     for name, query in zip(OPEN, ("?reset", ""), strict=True):
         page.goto(f"{ADDRESS}/user/{USER}/lab/tree/{name}{query}")
         expect(page.locator("#jp-main-statusbar")).to_contain_text("Idle", timeout=TIMEOUT_MS)
+        # JupyterLab writes a moment later down what is open.
+        eventually(lambda name=name: f"notebook:{name}" in workspace(page), timeout_s=30)
     expect(run_cell(page)).to_contain_text("1")
     before = [job.job_id for job in sessions_of(USER)]
 

@@ -20,6 +20,8 @@ from spawner.slurm.sacct import (
 
 # sacct reads a month of everybody's jobs from the database.
 TIMEOUT_S = 300.0
+# Shown in place of a name; no account or group can be called so.
+NOBODY = "(none)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +81,8 @@ def sum_up(
         is_in = allocation.starts_at < until and (allocation.ends_at or until) > since
         if allocation.n_gpus and is_in:
             name = owner.account if by == "account" else owner.group
-            of.setdefault((name, owner.user), []).append(allocation)
+            # Jobs of a time without accounting have no account, later users no group any more.
+            of.setdefault((name or NOBODY, owner.user), []).append(allocation)
     cores = {of_whom: core_hours(jobs, since=since, until=until) for of_whom, jobs in of.items()}
     rows = [
         Usage(

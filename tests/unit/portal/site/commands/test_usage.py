@@ -48,6 +48,13 @@ def test_one_user_has_a_row_for_each_account() -> None:
     ]
 
 
+def test_jobs_without_an_account_have_a_row_with_a_name() -> None:
+    line = "1|ada|science||08:00|2026-11-02T00:00:00|2026-11-02T02:00:00|gres/gpu=2|COMPLETED|train"
+    held = parse_owned_allocations(f"{line}\n", "|")
+    (row,) = sum_up(held, since=datetime(2026, 11, 1), until=NOW, by="account")
+    assert row.group == "(none)"
+
+
 def test_the_table_has_a_sum_for_each_group_and_for_all() -> None:
     lines = usage_text(rows_of("group"), since=datetime(2026, 11, 1), until=NOW, by="group")
 
