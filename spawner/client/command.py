@@ -42,6 +42,9 @@ class ClusterAddress:
     slurm_conf: str = ""
 
 
+FIRST_CLUSTER = ClusterAddress()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completed:
     """Exit status and output of a command that ended."""

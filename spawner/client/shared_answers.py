@@ -14,7 +14,7 @@ from dsportal.whole_file import write_whole
 from spawner.client.command import Completed
 from spawner.client.visibility import CONFIG_ARGV
 from spawner.slurm.associations import QOS_ARGV, USERS_ARGV
-from spawner.slurm.budgets import ASSOC_MGR_ARGV, FACTORS_ARGV
+from spawner.slurm.budgets import ASSOC_MGR_ARGV, FACTORS_ARGV, PARTITIONS_ARGV
 from spawner.slurm.catalog import SINFO_ARGV
 from spawner.slurm.cluster_jobs import CLUSTER_JOBS, CLUSTER_JOBS_STATES
 from spawner.slurm.scontrol import RESERVATIONS_ARGV
@@ -23,19 +23,27 @@ from spawner.slurm.squeue import GPUS_IN_USE_ARGV, QUEUE
 # Of `new_nonce`; no two commands have the same.
 _NONCE = re.compile(r"m[0-9a-f]{16}", re.ASCII)
 _ANY = "NONCE"
-# The commands whose answers are shared, and for how many seconds: as long as one hub keeps each.
-# None is about a hub's own sessions.
+# Seconds for which a hub keeps an answer, and others may have it from there.
+# What accounting says of a user. sacct took 0.1 s, the slowest of the queries (Slurm 22.05), and
+# its database serves the site.
+ACCOUNTING_AGE_S = 300.0
+# An administrator may fix what these say, and the next start should notice.
+RESERVATIONS_AGE_S = 60.0
+# What is left of budgets; slurmctld itself adds up use every few minutes.
+BUDGETS_AGE_S = 30.0
+# The cluster page's list of jobs.
+JOBS_AGE_S = 15.0
+# GPUs in use, which explain the wait for a limit; a new session has its number in time.
+GPUS_IN_USE_AGE_S = 10.0
+# The commands whose answers are shared. None is about a hub's own sessions.
 SHARED_S: dict[tuple[str, ...], float] = {
     SINFO_ARGV: 5.0,
-    GPUS_IN_USE_ARGV: 10.0,
+    GPUS_IN_USE_ARGV: GPUS_IN_USE_AGE_S,
     ("squeue", "--all", "--states=PENDING", *QUEUE.options(_ANY)): 15.0,
-    ("squeue", "--all", CLUSTER_JOBS_STATES, *CLUSTER_JOBS.options(_ANY)): 15.0,
-    ASSOC_MGR_ARGV: 30.0,
-    FACTORS_ARGV: 30.0,
-    CONFIG_ARGV: 30.0,
-    RESERVATIONS_ARGV: 60.0,
-    USERS_ARGV: 300.0,
-    QOS_ARGV: 300.0,
+    ("squeue", "--all", CLUSTER_JOBS_STATES, *CLUSTER_JOBS.options(_ANY)): JOBS_AGE_S,
+    **dict.fromkeys((ASSOC_MGR_ARGV, FACTORS_ARGV, PARTITIONS_ARGV, CONFIG_ARGV), BUDGETS_AGE_S),
+    RESERVATIONS_ARGV: RESERVATIONS_AGE_S,
+    **dict.fromkeys((USERS_ARGV, QOS_ARGV), ACCOUNTING_AGE_S),
 }
 # For so long one hub waits while another one asks; then it asks by itself.
 _PATIENCE_S = 1.0

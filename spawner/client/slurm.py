@@ -15,7 +15,7 @@ from dsportal.slurm.listing import NO_SUCH_JOB, job_options, new_nonce
 from dsportal.slurm.states import JobState, Phase
 from spawner.client import visibility
 from spawner.client.accounting import Accounting
-from spawner.client.command import PATH, ClusterAddress, Completed, query
+from spawner.client.command import FIRST_CLUSTER, PATH, ClusterAddress, Completed, query
 from spawner.client.launcher_client import LauncherClient
 from spawner.client.preflight import OnFailure, Preflight
 from spawner.client.shared_answers import SharedAnswers
@@ -47,7 +47,6 @@ from spawner.slurm.squeue import (
 T = TypeVar("T")
 
 _TIMEOUT_S = SlurmSettings().timeout_s
-_FIRST = ClusterAddress()
 _NO_PREFLIGHT = Preflight(home=OnFailure.OFF, server=OnFailure.OFF)
 
 
@@ -78,7 +77,7 @@ class Slurm:
         *,
         launcher_argv: Sequence[str],
         sudo_argv: Sequence[str],
-        address: ClusterAddress = _FIRST,
+        address: ClusterAddress = FIRST_CLUSTER,
         timeout_s: float = _TIMEOUT_S,
         path: str = PATH,
         answers_dir: Path | None = None,
@@ -118,7 +117,8 @@ class Slurm:
         """
         # Without a zone, as Slurm prints its own time.
         asked_at = datetime.now()
-        theirs = visibility.parse_clock((await self._query(visibility.CONFIG_ARGV)).stdout)
+        # Asked for itself: the time in an answer that another hub had is a past one.
+        theirs = visibility.parse_clock((await self._ask(visibility.CONFIG_ARGV)).stdout)
         return None if theirs is None else visibility.ahead_s(theirs, asked_at, datetime.now())
 
     async def explain_hidden(self) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dsportal.slurm.listing import NO_SUCH_JOB, new_nonce
-from spawner.client.command import PATH, ClusterAddress, Completed, query
+from spawner.client.command import FIRST_CLUSTER, PATH, ClusterAddress, Completed, query
 from spawner.client.launcher_client import LauncherClient
 from spawner.errors import ExtensionError, SlurmError
 from spawner.settings.slurm import SlurmSettings
@@ -12,7 +12,6 @@ from spawner.slurm.jobs import JobKey, WaitingJob
 from spawner.slurm.squeue import LIMITS, REASONS, RunningJob, parse_running_jobs, parse_waiting
 
 _TIMEOUT_S = SlurmSettings().timeout_s
-_FIRST = ClusterAddress()
 _NOT_SET_UP = (
     "Extensions are not set up on the head node: sudo does not allow the hub to run "
     "dsportal-extender "
@@ -35,7 +34,7 @@ class TimeLimits:
         extender_argv: Sequence[str],
         sudo_argv: Sequence[str],
         slurm_user: str,
-        address: ClusterAddress = _FIRST,
+        address: ClusterAddress = FIRST_CLUSTER,
         timeout_s: float = _TIMEOUT_S,
         path: str = PATH,
     ) -> None:

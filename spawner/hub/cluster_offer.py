@@ -27,7 +27,7 @@ from spawner.slurm.job_script import JobPlan
 from spawner.slurm.scontrol import Reservation
 
 # A start does not wait for an old Slurm that is slow to add up; it then goes by older numbers.
-_BUDGETS_WAIT_S = 2.0
+BUDGETS_WAIT_S = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,10 +153,10 @@ class ClusterOffer:
         self.cluster.ask_ahead()
         catalog = await self.read_catalog()
         associations = await self.cluster.read_associations()
-        await self.cluster.knows_budgets(_BUDGETS_WAIT_S)
+        await self.cluster.knows_budgets(BUDGETS_WAIT_S)
         try:
             return self.offer(associations).check(user_options, catalog)
         except BudgetError:
             # It may have been raised, or renewed, since the last look.
-            await self.cluster.read_budgets_again(_BUDGETS_WAIT_S)
+            await self.cluster.read_budgets_again(BUDGETS_WAIT_S)
             return self.offer(associations).check(user_options, catalog)

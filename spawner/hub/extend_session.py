@@ -7,6 +7,7 @@ from typing import Any
 
 from spawner.client.time_limit import TimeLimits
 from spawner.errors import ExtensionError
+from spawner.hub.cluster_offer import BUDGETS_WAIT_S
 from spawner.hub.session_mixin import SessionMixin
 from spawner.options.budget_messages import ChargedBudgets
 from spawner.options.request import resources_per_gpu
@@ -23,8 +24,6 @@ from spawner.settings.extension import ExtensionSettings
 from spawner.settings.traits import read_traits
 from spawner.slurm.squeue import RunningJob
 
-# As long as a start waits for it; without an answer the last one counts, or none.
-_BUDGETS_WAIT_S = 2.0
 _NOT_RUNNING = (
     "The session cannot be extended because its job is no longer running. Start a new session."
 )
@@ -152,7 +151,10 @@ async def _accounting_ceiling(spawner: SessionMixin, job: RunningJob) -> Walltim
 
 async def _budget_ceiling(spawner: SessionMixin, job: RunningJob) -> WalltimeLimit:
     session = spawner.session
-    await spawner.cluster.read_budgets_again(_BUDGETS_WAIT_S)
+    if session is None:
+        return WalltimeLimit(what="", most_s=None)
+    # Without an answer the last one counts, or none.
+    await spawner.cluster.read_budgets_again(BUDGETS_WAIT_S)
     charged = ChargedBudgets.of_job(
         spawner.cluster.budgets,
         user=job.key.user,
@@ -160,8 +162,6 @@ async def _budget_ceiling(spawner: SessionMixin, job: RunningJob) -> WalltimeLim
         partition=job.partition,
         qos=job.qos,
     )
-    if session is None:
-        return WalltimeLimit(what="", most_s=None)
     shape = resources_per_gpu(
         spawner.on(session.cluster).traits,
         await spawner.cluster.read_catalog(),

@@ -15,6 +15,13 @@ from dsportal.slurm.used import JobUse
 from spawner.cache import Cache
 from spawner.client.command import ClusterAddress, keep_time_zone
 from spawner.client.queue import Queue
+from spawner.client.shared_answers import (
+    ACCOUNTING_AGE_S,
+    BUDGETS_AGE_S,
+    GPUS_IN_USE_AGE_S,
+    JOBS_AGE_S,
+    RESERVATIONS_AGE_S,
+)
 from spawner.client.slurm import Slurm
 from spawner.client.watcher import Watcher
 from spawner.errors import SiteError, SlurmError
@@ -44,26 +51,17 @@ if TYPE_CHECKING:
     from spawner.options.traits import SiteTraits, SpawnerTraits
     from spawner.slurm.catalog import Catalog
 
-# What accounting says of a user. sacct took 0.1 s, the slowest of the queries (Slurm 22.05), and
-# its database serves the site.
-_ACCOUNTING_AGE_S = 300.0
 _SPACES_AGE_S = 300.0
 # Three times as long while many users ask.
 _FORECAST_AGE_S = 60.0
-# An administrator may fix what these answers say, and the next start should notice.
-_RESERVATIONS_AGE_S = 60.0
+# An administrator may fix what this answer says, and the next start should notice.
 _SIGHT_AGE_S = 60.0
 # A page that shows hours or space does not ask at each reload while there is no answer.
 _FAILURE_AGE_S = 30.0
-# What is left of budgets; slurmctld itself adds up use every few minutes.
-_BUDGETS_AGE_S = 30.0
 _BUDGETS_BUSY_FACTOR = 4.0
-# GPUs in use, which explain the wait for a limit; a new session has its number in time.
-_GPUS_IN_USE_AGE_S = 10.0
 # Half a minute while many users choose GPUs; sinfo of a thousand nodes is work for slurmctld.
 _CATALOG_BUSY_FACTOR = 6.0
-# The cluster page's list of jobs: a minute old while many have it open.
-_JOBS_AGE_S = 15.0
+# A minute while many have the cluster page open.
 _JOBS_BUSY_FACTOR = 4.0
 _SETTING = "data_scientist_portal_cluster"
 
@@ -112,9 +110,9 @@ class Cluster:
         self.queue = Queue(self.slurm.list_queue)
         self._jobs = Cache(
             self.slurm.list_cluster_jobs,
-            fresh_s=_JOBS_AGE_S,
+            fresh_s=JOBS_AGE_S,
             busy_factor=_JOBS_BUSY_FACTOR,
-            failure_s=_JOBS_AGE_S,
+            failure_s=JOBS_AGE_S,
         )
         self.orphans = OrphanSearch(
             self.slurm,
@@ -140,12 +138,12 @@ class Cluster:
         self.start_line = StartLine()
         self._allocations = Cache(
             self.slurm.accounting.read_allocations,
-            fresh_s=_ACCOUNTING_AGE_S,
+            fresh_s=ACCOUNTING_AGE_S,
             failure_s=_FAILURE_AGE_S,
         )
         self._uses = Cache(
             self.slurm.accounting.read_uses,
-            fresh_s=_ACCOUNTING_AGE_S,
+            fresh_s=ACCOUNTING_AGE_S,
             failure_s=_FAILURE_AGE_S,
         )
         self._spaces = Cache(
@@ -157,16 +155,16 @@ class Cluster:
         )
         self._associations = Cache(
             self.slurm.accounting.read_associations,
-            fresh_s=_ACCOUNTING_AGE_S,
+            fresh_s=ACCOUNTING_AGE_S,
             failure_s=_FAILURE_AGE_S,
         )
         self._budgets = Cache(
             self.slurm.accounting.read_budgets,
-            fresh_s=_BUDGETS_AGE_S,
+            fresh_s=BUDGETS_AGE_S,
             busy_factor=_BUDGETS_BUSY_FACTOR,
         )
-        self._reservations = Cache(self.slurm.read_reservations, fresh_s=_RESERVATIONS_AGE_S)
-        self._gpus_in_use = Cache(self.slurm.list_gpus_in_use, fresh_s=_GPUS_IN_USE_AGE_S)
+        self._reservations = Cache(self.slurm.read_reservations, fresh_s=RESERVATIONS_AGE_S)
+        self._gpus_in_use = Cache(self.slurm.list_gpus_in_use, fresh_s=GPUS_IN_USE_AGE_S)
         self._hidden = Cache(self.slurm.explain_hidden, fresh_s=_SIGHT_AGE_S)
         self._beginning: asyncio.Future[None] | None = None
 

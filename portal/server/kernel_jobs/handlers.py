@@ -19,17 +19,20 @@ from portal.server.kernel_jobs.request import GpuRequest, parse_request
 from portal.settings.kernel_jobs import KernelJobSettings
 
 
-class KernelGpusHandler(APIHandler):
-    """The GPUs of one kernel."""
-
+class _GpusHandler(APIHandler):
     auth_resource = "kernels"
-    # A tab asks every few seconds, which must not count as activity.
-    _track_activity = False
 
     def initialize(self, jobs: KernelJobs, settings: KernelJobSettings) -> None:
         """Store the arguments of the route."""
         self.jobs = jobs
         self.site = settings
+
+
+class KernelGpusHandler(_GpusHandler):
+    """The GPUs of one kernel."""
+
+    # A tab asks every few seconds, which must not count as activity.
+    _track_activity = False
 
     @for_the_user
     async def get(self, kernel_id: str) -> None:
@@ -64,17 +67,11 @@ class KernelGpusHandler(APIHandler):
         self.finish()
 
 
-class ForecastHandler(APIHandler):
+class ForecastHandler(_GpusHandler):
     """When a kernel would have GPUs."""
 
-    auth_resource = "kernels"
     # A dialog asks with each change, which must not count as activity.
     _track_activity = False
-
-    def initialize(self, jobs: KernelJobs, settings: KernelJobSettings) -> None:
-        """Store the arguments of the route."""
-        self.jobs = jobs
-        self.site = settings
 
     @for_the_user
     async def post(self, kernel_id: str) -> None:
@@ -100,15 +97,8 @@ class FollowUpHandler(APIHandler):
         self.finish(json.dumps({"words": await self.follow_up.save()}))
 
 
-class GpuChoicesHandler(APIHandler):
+class GpuChoicesHandler(_GpusHandler):
     """What the dialog of the button offers."""
-
-    auth_resource = "kernels"
-
-    def initialize(self, jobs: KernelJobs, settings: KernelJobSettings) -> None:
-        """Store the arguments of the route."""
-        self.jobs = jobs
-        self.site = settings
 
     @for_the_user
     async def get(self) -> None:

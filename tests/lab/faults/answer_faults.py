@@ -82,8 +82,10 @@ def restart(part: str, path: Path, text: str) -> None:
 
 def make_operator(stage: Stage) -> None:
     """Let the hub see all jobs in spite of PrivateData, and start sessions by that."""
-    account = ("user", "dsportal", "account=research", "adminlevel=operator")
-    run("sacctmgr", "-i", "add", *account)
+    # A fault before may have done so.
+    if not run("sacctmgr", "-n", "show", "user", "dsportal"):
+        account = ("user", "dsportal", "account=research", "adminlevel=operator")
+        run("sacctmgr", "-i", "add", *account)
     stage.wait_for_answers()
     start_again(stage)
 

@@ -9,6 +9,7 @@ import pytest
 
 from dsportal.slurm.listing import new_nonce
 from spawner.client import shared_answers
+from spawner.client.budgets import read_budgets
 from spawner.client.command import Completed
 from spawner.client.shared_answers import SHARED_S, SharedAnswers
 from spawner.errors import SlurmUnavailableError
@@ -147,3 +148,16 @@ async def test_about_its_sessions_each_hub_asks_by_itself(
 
     assert len(slurm.asked) == 2
     assert not os.listdir(tmp_path)
+
+
+async def test_one_hub_asks_for_all_that_budgets_need() -> None:
+    asked: list[tuple[str, ...]] = []
+
+    async def ask(argv: Sequence[str]) -> Completed:
+        asked.append(tuple(argv))
+        return Completed(exit_code=0, stdout="AccountingStorageEnforce = limits\n", stderr="")
+
+    await read_budgets(ask)
+
+    assert len(asked) > 1
+    assert set(asked) <= SHARED_S.keys()
