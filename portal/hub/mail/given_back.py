@@ -1,8 +1,8 @@
 """The API route where a session's server reports that idle GPUs of a kernel were given back."""
 
 import json
+import math
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from jupyterhub.apihandlers import APIHandler
@@ -12,10 +12,12 @@ from dsportal.amounts import format_duration
 from spawner.hub.port_api import spawner_of_token
 
 ROUTE = "/api/dsportal/given-back"
-_KEPT = "gpus_given_back"
+_KEPT, _TAKEN_AT = "gpus_given_back", "gpus_given_back_taken_at"
 _MOST_BODY_BYTES = 2048
 # Reports that wait for the next look; a session could send any number.
 _MOST_REPORTS = 5
+# A session could fill the mailbox of whoever's address its user has named.
+_PAUSE_S = 600.0
 # It goes into mail, so nothing that a reader could click on.
 _NOTEBOOK = re.compile(r"[\w .()+-]{1,80}")
 _LONGEST_S = 366 * 86_400
@@ -63,9 +65,18 @@ def keep_report(spawner: Any, sentence: str) -> None:
     del kept[:-_MOST_REPORTS]
 
 
-def take_reports(spawner: Any) -> Iterator[str]:
-    """Return what the session of a spawner has reported since the last look, in sentences."""
-    yield from vars(spawner).pop(_KEPT, ())
+def take_reports(spawner: Any, *, at: float) -> list[str]:
+    """Return what the session of a spawner has reported, in sentences, once in ten minutes.
+
+    Args:
+        spawner: That of the session.
+        at: Now, in seconds since 1970 (UTC).
+    """
+    known = vars(spawner)
+    if at < known.get(_TAKEN_AT, -math.inf) + _PAUSE_S or _KEPT not in known:
+        return []
+    known[_TAKEN_AT] = at
+    return list(known.pop(_KEPT))
 
 
 def given_back_route() -> tuple[str, type[GivenBackHandler]]:

@@ -86,7 +86,7 @@ class MailWatch:
                 looks[key] = kept
             for event in events:
                 self._tell(_news(event, spawner, kept))
-            reports = " ".join(take_reports(spawner))
+            reports = " ".join(take_reports(spawner, at=at))
             if reports and is_wanted(Event.GPUS_GIVEN_BACK, kept.wants):
                 event = Event.GPUS_GIVEN_BACK
                 self._tell(replace(_news(event, spawner, kept), explanation=reports))

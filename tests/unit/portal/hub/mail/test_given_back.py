@@ -44,7 +44,9 @@ def test_what_is_no_report_is_none(sent: bytes) -> None:
 @pytest.mark.parametrize(
     ("wants", "n_told"), [("At the end", 1), ("At both", 1), ("At the start", 0), ("", 0)]
 )
-async def test_who_wants_mail_about_the_end_is_told_once(wants: str, n_told: int) -> None:
+async def test_who_wants_mail_about_the_end_is_told_once_in_ten_minutes(
+    wants: str, n_told: int
+) -> None:
     session = SimpleNamespace(session_id="s", is_ready=True, submitted_at=0.0, n_gpus=0)
     spawner: Any = SimpleNamespace(
         user=SimpleNamespace(name="ada"),
@@ -66,5 +68,10 @@ async def test_who_wants_mail_about_the_end_is_told_once(wants: str, n_told: int
 
     await watch.look([spawner], at=0.0)
     await watch.look([spawner], at=15.0)
+    keep_report(spawner, "Report again.")
+    await watch.look([spawner], at=599.0)
 
     assert [message.body.split()[:2] for message in sent] == [["Report", "95."]] * n_told
+
+    await watch.look([spawner], at=600.0)
+    assert len(sent) == 2 * n_told
