@@ -1,4 +1,4 @@
-"""One release: its version and day, and what these change in the texts of the checkout."""
+"""One release: its version and day, and what these change in the texts that are published."""
 
 import re
 from dataclasses import dataclass
@@ -10,7 +10,6 @@ from deploy.common.errors import DeployError
 # Each says the version: the portal's, and that of the library which users import.
 VERSION_FILES = ("spawner/__init__.py", "portal/dsportal/dsportal/__init__.py")
 CHANGELOG = "CHANGELOG.md"
-CITATION = "CITATION.cff"
 README = "README.md"
 SETUP = "setup.cfg"
 _VERSION = re.compile(r'^__version__ = "([^"]+)"$', re.M)
@@ -26,7 +25,7 @@ class Release:
 
     Attributes:
         version: Such as "0.1.0".
-        day: The day that changelog and citation name.
+        day: The day of its commit.
         address: Where the repository is, such as "https://forge.example/site/portal".
         maintainer: "Name <mail>", for the packages of the distributions.
     """
@@ -56,35 +55,11 @@ def read_version(checkout: Path) -> str:
     return str(version)
 
 
-def dated_changelog(text: str, release: Release) -> str:
-    """Return the changelog with the day of the release in its heading."""
-    heading = f"## [{release.version}] - "
-    if f"{heading}unreleased\n" not in text:
-        raise DeployError(
-            f"{CHANGELOG} has no line '{heading}unreleased'.",
-            "Write what has changed below such a heading; a version with a day is out already.",
-        )
-    return text.replace(f"{heading}unreleased\n", f"{heading}{release.day}\n")
-
-
 def notes(changelog: str, version: str) -> str:
     """Return what a changelog says of one version, without its heading."""
     _, _, rest = changelog.partition(f"\n## [{version}]")
     _, _, entries = rest.partition("\n")
     return re.split(r"^## ", entries, maxsplit=1, flags=re.M)[0].strip() + "\n"
-
-
-def cited(text: str, release: Release) -> str:
-    """Return the citation file with version, day and address.
-
-    Source:
-        https://github.com/citation-file-format/citation-file-format/blob/1.2.0/schema-guide.md
-    """
-    keys = ("version", "date-released", "repository-code")
-    kept = [line for line in text.splitlines() if line.partition(":")[0] not in keys]
-    values = (f'"{release.version}"', f"{release.day}", f'"{release.address}"')
-    new = [f"{key}: {value}" for key, value in zip(keys, values, strict=True)]
-    return "\n".join([*kept, *new]) + "\n"
 
 
 def with_absolute_links(text: str, release: Release) -> str:

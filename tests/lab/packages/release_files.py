@@ -49,31 +49,26 @@ class Releaser:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.clone = folder / "clone"
-        self.key = folder / "key"
         git(folder, "clone", "--quiet", str(CHECKOUT), str(self.clone))
         for name, value in (("user.name", "Ada"), ("user.email", "ada@example.com")):
             git(self.clone, "config", name, value)
         self.newest = git(self.clone, "rev-parse", "HEAD")
-        command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self.key)]
-        subprocess.run(command, check=True)
 
     def last(self) -> ReleaseFiles:
         """Make the last release again; without one, that of the last commit."""
-        self.go_back()
+        if tags := git(self.clone, "tag", "--list", "v*", "--sort=-version:refname").splitlines():
+            git(self.clone, "checkout", "--quiet", tags[0])
+        else:
+            self.tag()
         return self.release()
 
-    def go_back(self) -> None:
-        """Have the commit that the last release was made from; without one, the last commit."""
-        tags = git(self.clone, "tag", "--list", "v*", "--sort=-version:refname").splitlines()
-        if tags:
-            git(self.clone, "checkout", "--quiet", "-B", "last", f"{tags[0]}^")
-            git(self.clone, "tag", "--delete", *tags)
+    def tag(self) -> None:
+        """Tag the commit with the version that it says."""
+        git(self.clone, "tag", f"v{read_version(self.clone)}")
 
     def next(self) -> ReleaseFiles:
         """Make a release of the last commit, one version later."""
         git(self.clone, "checkout", "--quiet", "-B", "next", self.newest)
-        if tags := git(self.clone, "tag", "--list").splitlines():
-            git(self.clone, "tag", "--delete", *tags)
         major, minor, _ = read_version(self.clone).split(".")
         version = f"{major}.{int(minor) + 1}.0"
         for name in VERSION_FILES:
@@ -81,16 +76,17 @@ class Releaser:
             line = f'__version__ = "{version}"'
             path.write_text(re.sub(r'^__version__ = ".*"$', line, path.read_text(), flags=re.M))
         changelog = self.clone / CHANGELOG
-        heading = f"## [{version}] - unreleased\n\n- More.\n\n## "
+        heading = f"## [{version}] - 2027-03-04\n\n- More.\n\n## "
         changelog.write_text(changelog.read_text().replace("## ", heading, 1))
-        git(self.clone, "commit", "--quiet", "--all", "--message", "Begin the next version")
+        git(self.clone, "commit", "--quiet", "--all", "--message", f"Release {version}")
+        self.tag()
         return self.release()
 
     def release(self) -> ReleaseFiles:
         """Run the command for releases."""
         version = read_version(self.clone)
         out = self.folder / f"files-{version}"
-        said = self.run("--ssh-key", str(self.key), "--out", str(out))
+        said = self.run("--out", str(out))
         assert said.returncode == 0, said.stdout + said.stderr
         return ReleaseFiles(version=version, folder=out)
 

@@ -1,4 +1,4 @@
-"""What a release writes into the texts of the checkout and of the packages."""
+"""What a release changes in the texts that it publishes."""
 
 from datetime import date
 from pathlib import Path
@@ -8,8 +8,6 @@ import pytest
 from deploy.common.errors import DeployError
 from deploy.packaging.version import (
     Release,
-    cited,
-    dated_changelog,
     notes,
     read_version,
     with_absolute_links,
@@ -55,32 +53,9 @@ def test_a_library_of_another_version_is_refused(tmp_path: Path) -> None:
         read_version(tmp_path)
 
 
-def test_the_changelog_gets_the_day() -> None:
-    assert "## [1.2.0] - 2027-03-04\n" in dated_changelog(CHANGELOG, RELEASE)
-
-
-def test_a_version_that_is_out_is_not_released_again() -> None:
-    dated = dated_changelog(CHANGELOG, RELEASE)
-
-    with pytest.raises(DeployError, match=r"no line '## \[1\.2\.0\] - unreleased'"):
-        dated_changelog(dated, RELEASE)
-
-
 def test_the_notes_are_the_entries_of_one_version() -> None:
     assert notes(CHANGELOG, "1.2.0") == "### Added\n\n- New.\n"
     assert notes(CHANGELOG, "1.1.0") == "- Old.\n"
-
-
-def test_the_citation_names_the_newest_version_only() -> None:
-    once = cited("title: Portal\n", RELEASE)
-
-    assert cited(once, RELEASE) == once
-    assert once.splitlines() == [
-        "title: Portal",
-        'version: "1.2.0"',
-        "date-released: 2027-03-04",
-        'repository-code: "https://forge.example/site/portal"',
-    ]
 
 
 @pytest.mark.parametrize(
