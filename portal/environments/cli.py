@@ -26,7 +26,7 @@ from portal.environments.locked_commands import (
     add_locked_commands,
     interrupted_by,
 )
-from portal.environments.own import files_made_here, kernel_folder, size_mib
+from portal.environments.own import delete, files_made_here, kernel_folder, size_mib
 from portal.environments.place import find_place, variables_of
 from portal.environments.probe import EnvironmentTrial, probe_node, try_environment
 from portal.environments.record import is_locked
@@ -36,9 +36,9 @@ from portal.environments.registry import (
     add_entry,
     check_entry,
     read_registry,
+    remove_entry,
     site_path,
 )
-from portal.environments.removal import remove_with_files
 from portal.environments.share_commands import add_share_commands
 
 
@@ -219,13 +219,11 @@ def remove_environment(arguments: argparse.Namespace) -> int:
     if own is not None:
         what = f" and delete {' and '.join(map(str, files))}" if files else ""
         confirm(f"Remove the environment {own.id}{what}", yes=arguments.yes)
-    undeleted = remove_with_files(path, arguments.id, files)
+    # The entry last: what was interrupted is finished by the same command.
+    for one in files:
+        delete(one)
+    remove_entry(path, arguments.id)
     kept = own.path if own is not None and own.path not in files else None
-    for one in undeleted:
-        print(
-            f"Could not delete {one}, because a kernel may still be using it. Shut the kernel "
-            "down. The files will be deleted with the next environment that you remove there."
-        )
     print(f"Removed {arguments.id}.{f' {kept} was kept.' if kept else ''}")
     return 0
 

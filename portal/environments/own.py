@@ -9,7 +9,7 @@ from dsportal.packages.installed import size_bytes
 from portal.environments.entry import Environment, Kind
 from portal.environments.errors import RegistryError
 from portal.environments.image import OWN_FOLDER
-from portal.environments.record import is_locked, read_group
+from portal.environments.record import RECORD, is_locked, read_group
 from portal.environments.registry import read_registry, site_path
 from portal.environments.sharing import group_name
 
@@ -121,3 +121,21 @@ def files_made_here(environment: Environment, home: Path) -> tuple[Path, ...]:
     # The registry can be edited by hand.
     is_beside = beside is not None and beside == kernel_folder(environment, home)
     return (*((image,) if is_image else ()), *((beside,) if beside and is_beside else ()))
+
+
+def delete(path: Path) -> None:
+    """Delete a file, a link, or a folder with all that is in it."""
+    try:
+        if path.is_symlink() or not path.is_dir():
+            path.unlink(missing_ok=True)
+            return
+        # The record goes last: if this is interrupted, it tells whose the rest is.
+        for one in sorted(path.iterdir(), key=lambda one: one.name == RECORD):
+            delete(one)
+        path.rmdir()
+    except OSError as error:
+        # On NFS a file that a kernel has open keeps its folder.
+        raise RegistryError(
+            f"{path} cannot be deleted: {error.strerror}. Shut down the kernels that use it, then "
+            "remove the environment again."
+        ) from error
