@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import stat
-import time
 import tomllib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,11 +23,6 @@ if TYPE_CHECKING:
 SITE_PATH = EnvironmentSettings.registry
 OWN_PATH = Path(".config/data-scientist-portal/environments.toml")
 _MAX_BYTES = 1024 * 1024
-# A change takes milliseconds; on a busy file server perhaps a second.
-_LOCK_TIMEOUT_S = 20
-_LOCK_EVERY_S = 0.05
-# File systems without locks, such as Lustre mounted without flock.
-_HAS_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +95,7 @@ def add_entry(path: Path, id_: str, table: Mapping[str, Any], *, is_own: bool) -
     """Append `table` to a registry, which is created if it does not exist."""
     with _changing(path):
         environment = check_entry(path, id_, table, is_own=is_own)
-        document, tables = _document(path), read_tables(path)
+        tables, document = read_tables(path), _document(path)
         document[id_] = dict(table)
         _write(path, document, tables | {id_: dict(table)})
     return environment
@@ -111,7 +104,7 @@ def add_entry(path: Path, id_: str, table: Mapping[str, Any], *, is_own: bool) -
 def change_entry(path: Path, id_: str, changes: Mapping[str, Any]) -> None:
     """Give keys of an entry the values of `changes`; the rest stays as it is, comments too."""
     with _changing(path):
-        document, tables = _document(path), read_tables(path)
+        tables, document = read_tables(path), _document(path)
         _check_is_there(path, id_, tables)
         tables[id_] |= changes
         parse_entry(id_, tables[id_], where=str(path))
@@ -125,7 +118,7 @@ def change_entry(path: Path, id_: str, changes: Mapping[str, Any]) -> None:
 def remove_entry(path: Path, id_: str) -> None:
     """Remove an entry from a registry, and the comments inside it; the rest stays as it is."""
     with _changing(path):
-        document, tables = _document(path), read_tables(path)
+        tables, document = read_tables(path), _document(path)
         _check_is_there(path, id_, tables)
         del document[id_], tables[id_]
         _write(path, document, tables)
@@ -143,29 +136,12 @@ def _changing(path: Path) -> Iterator[None]:
     except OSError as error:
         raise RegistryError(f"{path} cannot be written: {error.strerror}.") from error
     try:
-        _lock(descriptor, path)
+        # Some file systems have no locks, such as Lustre mounted without flock.
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
         os.close(descriptor)
-
-
-def _lock(descriptor: int, path: Path) -> None:
-    give_up_at = time.monotonic() + _LOCK_TIMEOUT_S
-    while True:
-        try:
-            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            # Tried again and again, because flock has no timeout.
-            if time.monotonic() >= give_up_at:
-                raise RegistryError(
-                    f"Another command has been changing {path} for {_LOCK_TIMEOUT_S} s. "
-                    "Wait until it ends, then try again."
-                ) from None
-            time.sleep(_LOCK_EVERY_S)
-        except OSError as error:
-            if error.errno in _HAS_NO_LOCKS:
-                return None
-            raise RegistryError(f"{path} cannot be locked: {error.strerror}.") from error
 
 
 def _check_is_there(path: Path, id_: str, tables: Mapping[str, Any]) -> None:
@@ -179,14 +155,7 @@ def _document(path: Path) -> TOMLDocument:
     # Loaded only for a change: each session and each `dsportal` reads this module as it starts.
     import tomlkit
 
-    try:
-        return tomlkit.parse(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return tomlkit.document()
-    except OSError as error:
-        raise RegistryError(f"{path} cannot be read: {error.strerror}.") from error
-    except ValueError as error:
-        raise RegistryError(f"{path} is not TOML: {error}.") from error
+    return tomlkit.parse(path.read_text("utf-8")) if path.exists() else tomlkit.document()
 
 
 def _write(path: Path, document: TOMLDocument, tables: Mapping[str, Any]) -> None:

@@ -1,6 +1,5 @@
 """The registry of virtual environments that are there, and while several commands change it."""
 
-import fcntl
 import json
 import re
 import subprocess
@@ -12,15 +11,11 @@ from pathlib import Path
 import pytest
 
 from portal.cli import main
-from portal.environments import registry
 from portal.environments.entry import Kind
-from portal.environments.errors import RegistryError
 from portal.environments.registry import (
     OWN_PATH,
-    add_entry,
     read_registry,
     read_tables,
-    remove_entry,
 )
 
 N_ENTRIES = 40
@@ -52,26 +47,6 @@ def test_commands_that_change_a_registry_at_the_same_time_lose_no_entry(tmp_path
     assert statuses == [0, 0]
     kept = {f"{name}{number}" for name in "ab" for number in range(0, N_ENTRIES, 2)}
     assert set(read_tables(path)) == kept
-
-
-def test_a_registry_that_stays_locked_is_told_and_left_as_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "environments.toml"
-    add_entry(path, "old", {"conda": "/c"}, is_own=True)
-    before = path.read_text()
-    monkeypatch.setattr(registry, "_LOCK_TIMEOUT_S", 0.2)
-
-    with (tmp_path / ".environments.toml.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        for change in (
-            lambda: add_entry(path, "new", {"conda": "/c"}, is_own=True),
-            lambda: remove_entry(path, "old"),
-        ):
-            with pytest.raises(RegistryError, match=r"Another command has been changing .* again"):
-                change()
-
-    assert path.read_text() == before
 
 
 @contextmanager
