@@ -39,21 +39,14 @@ class Base:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Builder:
-    """uv, and where it takes packages from.
-
-    Attributes:
-        is_shared: Whether a group uses what it makes.
-    """
+    """uv, and where it takes packages from."""
 
     uv: Path
     indexes: PackageIndexes
-    is_shared: bool = False
 
     def run(self, *words: str | Path, problem: str) -> None:
         """Run uv."""
-        # A file that is linked with uv's cache has the same group and mode there.
-        mode = {"UV_LINK_MODE": "copy"} if self.is_shared else {}
-        run_uv(self.uv, words, indexes=self.indexes, problem=problem, variables=mode)
+        run_uv(self.uv, words, indexes=self.indexes, problem=problem)
 
 
 def requirements_text(files: Iterable[Path], packages: Iterable[str]) -> str:

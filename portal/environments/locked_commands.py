@@ -22,7 +22,7 @@ from portal.environments.locked import (
     update_locked,
 )
 from portal.environments.probe import probe_node, try_environment
-from portal.environments.record import is_locked, read_group, read_like
+from portal.environments.record import is_locked, read_like
 from portal.environments.registry import (
     OWN_PATH,
     add_entry,
@@ -116,7 +116,7 @@ def make_environment(arguments: argparse.Namespace) -> int:
     requirements = requirements_text(arguments.requirements, arguments.packages)
     base = _base(arguments.like, arguments.python)
     group = None if arguments.share is None else group_id(arguments.share, folder)
-    builder = _builder(is_shared=group is not None)
+    builder = _builder()
     print(f"Making {folder}.", flush=True)
     with interrupted_by(signal.SIGTERM, signal.SIGHUP):
         make_locked(folder, requirements, base, builder, group=group)
@@ -176,8 +176,7 @@ def update_environment(arguments: argparse.Namespace) -> int:
         return _tried(environment)
 
     with interrupted_by(signal.SIGTERM, signal.SIGHUP):
-        builder = _builder(is_shared=read_group(folder) is not None)
-        packages = update_locked(folder, arguments.packages, base, builder, check)
+        packages = update_locked(folder, arguments.packages, base, _builder(), check)
     path = Path.home() / OWN_PATH
     change_entry(path, arguments.id, {"packages": packages, **variables_like(like)})
     print(f"{arguments.id}: updated. Restart its kernels.")
@@ -217,9 +216,8 @@ def _tried(environment: Environment) -> list[str]:
     return list(trial.packages or ())
 
 
-def _builder(*, is_shared: bool) -> Builder:
-    uv = find_uv(Path(sys.prefix))
-    return Builder(uv=uv, indexes=read_package_indexes(), is_shared=is_shared)
+def _builder() -> Builder:
+    return Builder(uv=find_uv(Path(sys.prefix)), indexes=read_package_indexes())
 
 
 def _base(like: str | None, python: str | None) -> Base:

@@ -76,21 +76,13 @@ def parse_pip_config(printed: str) -> PackageIndexes:
     )
 
 
-def run_uv(
-    uv: Path,
-    words: Sequence[str | Path],
-    *,
-    indexes: PackageIndexes,
-    problem: str,
-    variables: Mapping[str, str] | None = None,
-) -> None:
+def run_uv(uv: Path, words: Sequence[str | Path], *, indexes: PackageIndexes, problem: str) -> None:
     """Run uv with its progress on the terminal.
 
-    If it fails, `problem` is what to say below what uv itself said. `variables` go before those of
-    the process.
+    If it fails, `problem` is what to say below what uv itself said.
     """
     # A uv.toml or pyproject.toml in the current folder may be somebody else's.
-    environ = {**indexes.variables, **os.environ, "UV_NO_CONFIG": "1", **(variables or {})}
+    environ = {**indexes.variables, **os.environ, "UV_NO_CONFIG": "1"}
     done = subprocess.run(
         [uv, *words],
         cwd="/",
