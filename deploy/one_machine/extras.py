@@ -1,5 +1,8 @@
 """What deploy/up adds to the portal, so that the demo has what many sites have."""
 
+import os
+import platform
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,8 +15,10 @@ from deploy.common.files import (
     read_plain,
     remove_link,
 )
-from deploy.one_machine.layout import MARK, PREFIX_DIR, SETTINGS_DIR
+from deploy.environments.builder.package_sources import package_sources
+from deploy.one_machine.layout import MARK, PREFIX_DIR
 from deploy.one_machine.packages import missing_packages
+from deploy.one_machine.portal import COMMAND_PROGRAM
 from deploy.one_machine.steps import Step
 
 MODULES_PACKAGE = "environment-modules"
@@ -25,16 +30,16 @@ MODULES = {
 }
 APPTAINER = Path("/opt/apptainer/bin/apptainer")
 APPTAINER_LINK = Path("/usr/local/bin/apptainer")
-CONTAINER = PREFIX_DIR / "test-image"
 IMAGE = PREFIX_DIR / "images" / "debian-python.sif"
-IMAGE_ID = "debian-python"
+# Since Debian 13 the links /bin and /lib64 are those of base-files.
+IMAGE_PACKAGES = ("base-files", "python3", "dash", "coreutils", "libstdc++6")
 IMAGE_TIMEOUT_S = 600
 # What deploy/up can add, and the targets of the environments' builder that it needs.
 EXTRAS = {
     "modules": (),
     "code-server": ("code-server",),
     "mlflow": ("mlflow",),
-    "apptainer": ("apptainer", "image"),
+    "apptainer": ("apptainer",),
     "netron": ("netron",),
     "xprof": ("xprof",),
 }
@@ -54,7 +59,9 @@ def build_targets(extras: Sequence[str]) -> tuple[str, ...]:
 
 def debian_packages(extras: Sequence[str]) -> tuple[str, ...]:
     """Return the packages of Debian that the extras need; one that would remove Lmod is none."""
-    return (MODULES_PACKAGE,) if "modules" in extras and missing_packages(["lmod"]) else ()
+    has_modules = "modules" in extras and missing_packages(["lmod"])
+    of_image = ("mmdebstrap",) if "apptainer" in extras else ()
+    return (*((MODULES_PACKAGE,) if has_modules else ()), *of_image)
 
 
 def steps_extra(extras: Sequence[str]) -> list[Step]:
@@ -95,31 +102,32 @@ def ensure_modules() -> str:
 
 
 def ensure_image() -> str:
-    """Make an image with Python, and offer it to everybody as a kernel."""
+    """Make an image of this machine's Debian with Python, and offer it to everybody as a kernel."""
     ensure_link(APPTAINER_LINK, APPTAINER)
-    if IMAGE.exists() and IMAGE.stat().st_mtime > (CONTAINER / "index.json").stat().st_mtime:
-        _offer_image()
+    if IMAGE.exists():
         return "unchanged"
     ensure_folder(IMAGE.parent)
-    argv = [str(APPTAINER), "build", "--force", str(IMAGE), f"oci:{CONTAINER}"]
-    run(argv, timeout_s=IMAGE_TIMEOUT_S)
+    release = platform.freedesktop_os_release()["VERSION_CODENAME"]
+    with tempfile.TemporaryDirectory(prefix="image-") as folder:
+        root = Path(folder) / "root"
+        include = f"--include={','.join(IMAGE_PACKAGES)}"
+        made = ("mmdebstrap", "--variant=extract", include, release, root)
+        run(made, timeout_s=IMAGE_TIMEOUT_S)
+        run([APPTAINER, "build", "--force", IMAGE, root], timeout_s=IMAGE_TIMEOUT_S)
     IMAGE.chmod(0o644)
-    _offer_image()
-    return f"{IMAGE}, a kernel for everybody"
-
-
-def _offer_image() -> None:
-    # Not at the top: in a container the first steps run before the package is there.
-    from portal.environments.errors import RegistryError
-    from portal.environments.registry import add_entry, read_tables
-
-    registry = SETTINGS_DIR / "environments.toml"
-    table = {"image": str(IMAGE), "name": "Python 3 (Debian image)", "packages": ["ipykernel"]}
+    add = ("environments", "add", IMAGE.stem, "--site", "--image", IMAGE)
     try:
-        if IMAGE_ID not in read_tables(registry):
-            add_entry(registry, IMAGE_ID, table, is_own=False)
-    except RegistryError as error:
-        raise DeployError(error.message, next_step=f"Correct {registry}.") from error
+        run(
+            [COMMAND_PROGRAM, *add, "--name", "Python 3 (Debian image)"],
+            # Root of a container may not hand on all rights.
+            environment={**package_sources(os.environ).variables(), "APPTAINER_NO_PRIVS": "1"},
+            timeout_s=IMAGE_TIMEOUT_S,
+        )
+    except DeployError:
+        # An image that is there counts as offered.
+        IMAGE.unlink()
+        raise
+    return f"{IMAGE}, a kernel for everybody"
 
 
 def remove_extras() -> None:

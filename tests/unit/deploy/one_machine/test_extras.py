@@ -30,7 +30,7 @@ def test_a_machine_with_lmod_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_takes_long_to_build_is_left_to_the_builder() -> None:
     wanted = ["xprof", "mlflow", "code-server", "netron", "apptainer", "modules"]
 
-    in_order = ("code-server", "mlflow", "apptainer", "image", "netron", "xprof")
+    in_order = ("code-server", "mlflow", "apptainer", "netron", "xprof")
     assert build_targets(wanted) == in_order
     assert [step.name for step in steps_extra(wanted)] == ["modules", "apptainer"]
 
