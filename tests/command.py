@@ -12,9 +12,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from tempfile import TemporaryFile
 
+from deploy.common.errors import DeployError, report_failure
 from deploy.environments.builder.package_sources import SETTING
 from tests import second_tries
 from tests.lab.gpu.command import run_gpu
+from tests.needs import ensure_packages, packages_of, targets_of
 from tests.readable_copy import is_readable_by_all, readable_copy
 from tests.results import Counts
 from tests.suites import (
@@ -32,15 +34,7 @@ from tests.suites import (
 from tests.support.machine_packages import packages_of_machine
 from tests.support.put_back import LEFT_DIR
 
-SITE_TARGETS = ("ansible", "prometheus", "sudo")
-CLUSTER_TARGETS = ("curl",)
-S3_TARGETS = ("moto",)
-BROWSER_TARGETS = ("browser", "axe")
-FRONT_END_TARGETS = ("nginx",)
-LABEXTENSION_TARGETS = ("labextension",)
-PACKAGING_TARGETS = ("packaging",)
-KERNEL_TARGETS = ("modules", "jython")
-IMAGE_TARGETS = ("apptainer", "image", "registry")
+BUILD = ("/usr/bin/python3", "-B", "-m", "tests.targets")
 PUT_BACK = (str(BIN_DIR / "python"), "-m", "tests.support.put_back")
 TIERS = ("push", "all")
 N_SLOWEST = 20
@@ -148,31 +142,19 @@ def _wanted(named: set[str]) -> Iterator[Suite]:
 
 def prepare(suites: Sequence[Suite], counts: dict[str, Counts]) -> bool:
     """Install what the tests need."""
-    targets = ["test"]
-    if any(suite.name == "programs" for suite in suites):
-        targets += SITE_TARGETS
-    if any(suite.name == "server" for suite in suites):
-        targets += S3_TARGETS
-    if any(suite.needs_cluster for suite in suites):
-        targets += CLUSTER_TARGETS
-    if any(suite.needs_browser for suite in suites):
-        targets += BROWSER_TARGETS
-    if any(suite.needs_front_end for suite in suites):
-        targets += FRONT_END_TARGETS
-    if any(suite.needs_labextension for suite in suites):
-        targets += LABEXTENSION_TARGETS
-    if any(suite.needs_packaging for suite in suites):
-        targets += PACKAGING_TARGETS
-    needs_kernels = any(suite.needs_kernels for suite in suites)
-    if needs_kernels:
-        targets += KERNEL_TARGETS
-        build = ["deploy/environments/build", *IMAGE_TARGETS]
+    try:
+        ensure_packages(*packages_of(suites))
+    except DeployError as error:
+        report_failure(error, "tests/run")
+        counts["packages"] = Counts(n_failed=1)
+        return False
+    if any(suite.needs_kernels for suite in suites):
+        build = (*BUILD, "apptainer", "image")
         # Of a release that Debian changes daily: an index may be older than what it names.
         if not (_step("images", build, counts) or _step("images", build, counts)):
             return False
-    where = ("--prefix", str(PREFIX), "--logs", str(PREFIX / "logs"))
-    build = ["deploy/environments/build", *(() if IS_ROOT else where), *targets]
-    return _step("environment", build, counts)
+    where = () if IS_ROOT else ("--prefix", str(PREFIX), "--logs", str(PREFIX / "logs"))
+    return _step("environment", (*BUILD, *where, *targets_of(suites)), counts)
 
 
 def run_suites(

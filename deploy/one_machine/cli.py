@@ -22,7 +22,7 @@ from deploy.one_machine.cluster import (
 from deploy.one_machine.environments import Build
 from deploy.one_machine.extras import BY_DEFAULT, EXTRAS, build_targets, wanted_extras
 from deploy.one_machine.gateway import Gateway
-from deploy.one_machine.hubs import MOST_HUBS, NGINX_TARGET, PUBLIC_PORT, Hub, hubs_of
+from deploy.one_machine.hubs import MOST_HUBS, PUBLIC_PORT, Hub, hubs_of
 from deploy.one_machine.layout import PASSWORD_FILE, RUN_DIR
 from deploy.one_machine.machine import steps_up
 from deploy.one_machine.node import running_cluster
@@ -190,7 +190,7 @@ def _up(wanted: argparse.Namespace) -> None:
     package_sources(os.environ)
     extras = wanted_extras(wanted.added, wanted.left_out)
     hubs = hubs_of(wanted.hubs)
-    build = Build((*build_targets(extras), *([NGINX_TARGET] if len(hubs) > 1 else [])))
+    build = Build(build_targets(extras))
     cluster = describe_cluster(wanted.simulated_nodes, wanted.simulated_types)
     gateway = Gateway(cluster.nodes, is_wanted=not wanted.offline_nodes)
     all_steps = steps_up(cluster, build, gateway, extras, hubs)

@@ -7,7 +7,6 @@ from pathlib import Path
 from deploy.one_machine.layout import (
     HUB_STATE_DIR,
     PORTAL_TOML,
-    PREFIX_DIR,
     RUN_DIR,
     STATE_DIR,
     render,
@@ -16,9 +15,7 @@ from deploy.one_machine.layout import (
 # The letters are names of hubs, too.
 MOST_HUBS = 4
 PUBLIC_PORT = 8000
-NGINX = PREFIX_DIR / "unpacked" / "nginx" / "usr" / "sbin" / "nginx"
-# The target of the environments' builder that unpacks it.
-NGINX_TARGET = "nginx"
+NGINX_PACKAGE = "nginx"
 FRONT = "front"
 FRONT_DIR = RUN_DIR / FRONT
 SHARED_DIR = STATE_DIR / "hubs"

@@ -21,7 +21,7 @@ from deploy.one_machine.cluster import Cluster, Node
 from deploy.one_machine.environments import Build
 from deploy.one_machine.extras import debian_packages, steps_extra
 from deploy.one_machine.gateway import Gateway
-from deploy.one_machine.hubs import FRONT, ONLY, Hub
+from deploy.one_machine.hubs import FRONT, NGINX_PACKAGE, ONLY, Hub
 from deploy.one_machine.layout import (
     LOG_DIR,
     NODES_DIR,
@@ -43,11 +43,12 @@ def steps_up(
     hubs: Sequence[Hub] = (ONLY,),
 ) -> list[Step]:
     """Return all steps of deploy/up, in order."""
+    added = [*debian_packages(extras), *([NGINX_PACKAGE] if len(hubs) > 1 else [])]
     return [
         Step(
             name="packages",
             title="Packages of Debian",
-            do=lambda: packages.ensure_packages(debian_packages(extras)),
+            do=lambda: packages.ensure_packages(added),
         ),
         Step(name="accounts", title="Account of hub and proxy", do=ensure_accounts),
         Step(name="storage", title="Shared storage", do=storage.ensure_storage),

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -34,19 +35,6 @@ CLUSTER_PACKAGES = (
     "nftables",
     "python3-venv",
 )
-# Daemons that these packages bring a unit for, and the packages that bring them. deploy/up runs its
-# own, with its own settings, and sessions start their own sshd.
-UNITS = {
-    "slurmctld": "slurmctld",
-    "slurmd": "slurmd",
-    "slurmdbd": "slurmdbd",
-    "munge": "munge",
-    "slapd": "slapd",
-    "nslcd": "nslcd",
-    "supervisor": "supervisor",
-    "ssh": "openssh-server",
-}
-
 # Source: the templates of Debian's slapd 2.5 and libnss-ldapd 0.9.12 (debconf-show). Without an
 # answer slapd makes a database of its own and libnss-ldapd edits /etc/nsswitch.conf.
 ANSWERS = """\
@@ -99,7 +87,7 @@ def install_packages(missing: Sequence[str]) -> None:
         except DeployError as error:
             error.log = LOG
             raise
-    disable_units([unit for unit, package in UNITS.items() if package in missing])
+    disable_units(missing)
 
 
 @contextlib.contextmanager
@@ -125,7 +113,13 @@ def remove_policy() -> None:
         POLICY.unlink()
 
 
-def disable_units(units: Sequence[str]) -> None:
-    """Keep systemd from starting the daemons of new packages at the next boot."""
-    if units and Path("/run/systemd/system").is_dir():
-        run(["systemctl", "disable", *units])
+def disable_units(packages: Sequence[str]) -> None:
+    """Keep systemd from starting the daemons of new packages at the next boot.
+
+    deploy/up runs its own, with its own settings, and sessions start their own sshd.
+    """
+    if Path("/run/systemd/system").is_dir():
+        files = run(["dpkg", "--listfiles", *packages]).split()
+        # Of a template, with a @, nothing starts by itself.
+        if units := re.findall(r"/systemd/system/([^/\s@]+\.service)$", "\n".join(files), re.M):
+            run(["systemctl", "disable", *units])

@@ -23,7 +23,6 @@ from deploy.one_machine.cluster import Cluster
 from deploy.one_machine.hubs import (
     FRONT,
     FRONT_DIR,
-    NGINX,
     ONLY,
     PUBLIC_PORT,
     SHARED_DIR,
@@ -119,7 +118,6 @@ def ensure_front(hubs: Sequence[Hub]) -> str:
         lambda: _status(PUBLIC_PORT, "/") is not None,
         timeout_s=30,
         read_at_start=[config],
-        NGINX=NGINX,
         CONFIG=config,
     )
 

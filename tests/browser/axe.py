@@ -4,8 +4,8 @@ from typing import Any
 
 from playwright.sync_api import Page
 
-from deploy.environments.builder.node import axe_script
 from deploy.environments.builder.plan import Plan
+from tests.targets import axe_script
 
 MOST_PLACES = 5
 

@@ -17,7 +17,7 @@ from deploy.site.installer.texts import text_of
 from tests.hub.private_slapd import Authority, free_port
 from tests.support.eventually import eventually
 
-INSTALLED = Path("/opt/data-scientist-portal/unpacked/nginx/usr/sbin/nginx")
+INSTALLED = Path("/usr/sbin/nginx")
 # nginx started by root gives its workers another account, which may not read pytest's folders.
 CONFIG = """\
 {user}
@@ -38,7 +38,7 @@ http {{
 
 
 def find_nginx() -> Path:
-    """Return nginx as the target of that name unpacks it."""
+    """Return Debian's nginx, or another one that is named."""
     return Path(os.environ.get("PORTAL_TEST_NGINX", INSTALLED))
 
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from deploy.one_machine.packages import install_packages, missing_packages
 from tests.hub.private_slapd import Authority, free_port
+from tests.needs import ensure_packages
 from tests.support.eventually import eventually
 
 PACKAGE, ACCOUNT = "exim4-daemon-light", "Debian-exim"
@@ -69,8 +69,7 @@ class Smtpd:
 @contextlib.contextmanager
 def running_smtpd(authority: Authority, *, port: int = 0) -> Iterator[Smtpd]:
     """Run the mail server, which is installed first where it is missing."""
-    if missing := missing_packages([PACKAGE]):
-        install_packages(missing)
+    ensure_packages(PACKAGE)
     port = port or free_port()
     # Its account has to come to them, which pytest's folders do not allow.
     folder = Path(tempfile.mkdtemp(prefix="mail-", dir="/var/tmp"))

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from deploy.environments.builder.node import labextension_modules, npm_environment
+from deploy.environments.builder.node import npm_environment
 from deploy.environments.builder.plan import Plan
+from tests.targets import labextension_modules
 
 SERVER = Path(__file__).parents[2] / "portal/server"
 BUILT = SERVER / "labextension"

@@ -71,7 +71,7 @@ def server(
 ) -> Iterator[NotebookServer]:
     init = INITS[request.param]
     if not init.exists():
-        pytest.skip(f"{init} is not there; deploy/environments/build modules installs it")
+        pytest.skip(f"{init} is not there; python3 -m tests.targets lmod makes it")
     folder = tmp_path_factory.mktemp("environments")
     (folder / "modules/testpython").mkdir(parents=True)
     (folder / "modules/testpython/1.0").write_text(MODULE)

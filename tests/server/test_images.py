@@ -22,7 +22,7 @@ from tests.support.private_registry import KEY, PROGRAM, running_registry
 
 APPTAINER = Path("/opt/apptainer/bin/apptainer")
 IMAGE = Path("/opt/data-scientist-portal/test-image")
-BUILD = "deploy/environments/build apptainer image"
+BUILD = "python3 -m tests.targets apptainer image"
 pytestmark = [
     pytest.mark.skipif(os.getuid() != 0, reason="only root can become the user of a session"),
     pytest.mark.skipif(not APPTAINER.exists(), reason=f"no {APPTAINER}; {BUILD} unpacks it"),
@@ -118,7 +118,7 @@ async def test_an_image_needs_nothing_but_python_for_a_kernel(server: NotebookSe
 
 
 @pytest.mark.release
-@pytest.mark.skipif(not PROGRAM.exists(), reason=f"no {PROGRAM}; the target registry unpacks it")
+@pytest.mark.skipif(not PROGRAM.exists(), reason=f"no {PROGRAM}; Debian has it")
 def test_a_container_of_a_registry_comes_with_the_users_key_only(server: NotebookServer) -> None:
     key_file = server.root / "key"
     key_file.write_text(f"{KEY}\n")

@@ -21,7 +21,7 @@ from tests.support.notebook_server import CHECKOUT, NotebookServer, start_jupyte
 
 APPTAINER = Path("/opt/apptainer/bin/apptainer")
 IMAGE = Path("/opt/data-scientist-portal/test-image")
-BUILD = "deploy/environments/build apptainer image"
+BUILD = "python3 -m tests.targets apptainer image"
 TIMEOUT_MS = 120_000
 IN_THE_IMAGE = """import os
 print(os.path.exists('/opt/data-scientist-portal'))

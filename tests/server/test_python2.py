@@ -24,7 +24,7 @@ interpreter = "/usr/bin/python3"
 """
 pytestmark = pytest.mark.skipif(
     not os.access(JYTHON, os.X_OK),
-    reason=f"no {JYTHON}; deploy/environments/build jython installs it",
+    reason=f"no {JYTHON}; Debian has it",
 )
 
 

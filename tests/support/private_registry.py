@@ -13,7 +13,7 @@ import requests
 from tests.hub.private_slapd import Authority
 from tests.support.eventually import eventually
 
-PROGRAM = Path("/opt/data-scientist-portal/unpacked/docker-registry/usr/bin/docker-registry")
+PROGRAM = Path("/usr/bin/docker-registry")
 USER, KEY = "$oauthtoken", "nvapi-for-tests"
 # crypt(3) of that key, by bcrypt: the only kind that the registry takes.
 _HTPASSWD = f"{USER}:$2y$05$abcdefghijklmnopqrstuuVLJG937xS78/zjbZVI4YAKDLOaNV58m\n"

@@ -82,7 +82,7 @@ def test_int8_is_faster_where_the_processor_has_instructions_for_it(int8):
 def containers(session):
     for path in (APPTAINER, IMAGE):
         if not path.exists():
-            pytest.skip(f"no {path}; deploy/environments/build apptainer image makes it")
+            pytest.skip(f"no {path}; python3 -m tests.targets apptainer image makes it")
     images = session.working_dir / ".local/share/data-scientist-portal/images"
     build = f"{APPTAINER} build --disable-cache {images}/digits.sif oci:{IMAGE}"
     printed = session.output_of(session.submit(f"mkdir -p {images}", build))

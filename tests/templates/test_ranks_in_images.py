@@ -19,7 +19,7 @@ from tests.templates.test_in_sessions import USER, portal_session  # noqa: F401
 
 APPTAINER = Path("/opt/apptainer/bin/apptainer")
 IMAGE = Path("/opt/data-scientist-portal/test-image")
-BUILD = "deploy/environments/build apptainer image"
+BUILD = "python3 -m tests.targets apptainer image"
 pytestmark = [
     pytest.mark.cluster,
     pytest.mark.release,

@@ -21,25 +21,20 @@ from deploy.environments.builder.choices import (
 from deploy.environments.builder.package_sources import package_sources
 from deploy.environments.builder.plan import Flavour, Plan
 from deploy.environments.builder.schedule import Outcome, build_targets
-from deploy.environments.builder.targets import (
-    ALL,
-    BY_NAME,
-    ONLY_FOR_GPUS,
-    ONLY_FOR_TESTS,
-    OPTIONAL,
-    TARGETS,
-    with_needs,
-)
+from deploy.environments.builder.target import Target
+from deploy.environments.builder.targets import ALL, ONLY_FOR_GPUS, OPTIONAL, TARGETS, with_needs
 
 
-def parse_arguments(argv: Sequence[str]) -> tuple[list[str], Plan]:
+def parse_arguments(
+    argv: Sequence[str], targets: Sequence[Target] = TARGETS
+) -> tuple[list[str], Plan]:
     """Read the command line."""
-    names = "\n".join(f"  {target.name:<17}{target.summary}" for target in TARGETS)
+    summaries = "\n".join(f"  {target.name:<17}{target.summary}" for target in targets)
     parser = argparse.ArgumentParser(
         prog="deploy/environments/build",
         description="Build the environments and files of the portal; keep what is current.",
-        epilog=f"targets:\n  {'all':<17}all but {', '.join((*OPTIONAL, *ONLY_FOR_TESTS))}; in the "
-        f"flavour gpu {', '.join(ONLY_FOR_GPUS)}, too\n{names}",
+        epilog=f"targets:\n  {'all':<17}all but {', '.join(OPTIONAL)}; in the "
+        f"flavour gpu {', '.join(ONLY_FOR_GPUS)}, too\n{summaries}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     plan = Plan()
@@ -69,9 +64,9 @@ def parse_arguments(argv: Sequence[str]) -> tuple[list[str], Plan]:
         f"{cuda.FROM_INDEX}, NVIDIA's compiler from the Python package index)",
     )
     given = parser.parse_args(argv)
-    unknown = [name for name in given.targets if name != "all" and name not in BY_NAME]
-    if unknown:
-        parser.error(f"no target '{unknown[0]}'. There are: all, {', '.join(BY_NAME)}.")
+    known = ["all", *(target.name for target in targets)]
+    if unknown := [name for name in given.targets if name not in known]:
+        parser.error(f"no target '{unknown[0]}'. There are: {', '.join(known)}.")
     flavour = Flavour(given.flavour) if given.flavour else kept_flavour(given.prefix)
     everything = (*ALL, *(ONLY_FOR_GPUS if flavour is Flavour.GPU else ()))
     chosen = [n for name in given.targets for n in (everything if name == "all" else [name])]
@@ -98,8 +93,8 @@ def one_build_at_a_time(prefix: Path) -> contextlib.AbstractContextManager[None]
     return alone(prefix / ".build.lock", f"waiting for another build in {prefix} to end")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Build the named targets and everything they need.
+def main(argv: Sequence[str] | None = None, targets: Sequence[Target] = TARGETS) -> int:
+    """Build those `targets` that the command line names, and everything they need.
 
     Returns:
         0 if all of them are built, 1 if one is not, 2 for a wrong command line.
@@ -108,7 +103,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Only for its errors: a wrong setting should end the program here, not a target minutes
         # later.
         package_sources(os.environ)
-        names, plan = parse_arguments(sys.argv[1:] if argv is None else argv)
+        names, plan = parse_arguments(sys.argv[1:] if argv is None else argv, targets)
         refuse_python(plan.python)
     except DeployError as error:
         print(f"{error.message} {error.next_step}", file=sys.stderr)
@@ -120,7 +115,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with one_build_at_a_time(plan.prefix):
             # Before the targets: a build that fails continues with the same choices.
             keep_choices(plan)
-            ended = build_targets(with_needs(names), plan)
+            ended = build_targets(with_needs(names, targets), plan)
     except PermissionError as error:
         print(f"{error.filename} cannot be written. Run this as root.", file=sys.stderr)
         return 1

@@ -3,7 +3,6 @@
 import shutil
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 from typing import IO
 
 from deploy.common.errors import DeployError
@@ -33,7 +32,14 @@ def ensure_packages(names: Sequence[str], log: IO[str]) -> None:
         missing = [name for name in names if not is_installed(name)]
         if not missing:
             return
-        _run_apt("install", "--no-install-recommends", names=missing, log=log)
+        argv = (*APT_GET, "install", "--no-install-recommends", *missing)
+        try:
+            run(argv, log=log)
+        except DeployError:
+            # An image often ships without package lists, and old lists name files that are gone.
+            run((*APT_GET, "update"), log=log, next_step="Check /etc/apt/sources.list.")
+            by_hand = f"Try 'apt-get install {' '.join(missing)}' by hand."
+            run(argv, log=log, next_step=by_hand)
 
 
 def refuse_lacks(names: Sequence[str]) -> None:
@@ -52,33 +58,6 @@ def _has_program(package: str) -> bool:
     # one has found it missing.
     program = PROGRAMS.get(package)
     return program is not None and shutil.which(program, path=SYSTEM_PATH) is not None
-
-
-def unpack_package(name: str, folder: Path, target: Path, log: IO[str]) -> None:
-    """Unpack a package without installing it, so that none of its daemons starts.
-
-    `folder` is an empty folder for the download; `target` stands for the root of the file system.
-    """
-    # apt's own account could not write into a folder of root's.
-    as_root = ("-o", "APT::Sandbox::User=root")
-    with _one_at_a_time:
-        _run_apt("download", *as_root, names=[name], log=log, cwd=folder)
-    (package,) = folder.glob("*.deb")
-    run(["dpkg", "-x", package, target], log=log)
-
-
-def _run_apt(
-    verb: str, *options: str, names: Sequence[str], log: IO[str], cwd: Path | None = None
-) -> None:
-    """Run apt-get, and again with new package lists if it fails."""
-    argv = (*APT_GET, verb, *options, *names)
-    try:
-        run(argv, log=log, cwd=cwd)
-    except DeployError:
-        # An image often ships without package lists, and old lists name files that are gone.
-        run((*APT_GET, "update"), log=log, next_step="Check /etc/apt/sources.list.")
-        by_hand = f"Try 'apt-get {verb} {' '.join(names)}' by hand."
-        run(argv, log=log, cwd=cwd, next_step=by_hand)
 
 
 def is_installed(name: str) -> bool:

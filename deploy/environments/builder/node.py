@@ -62,28 +62,6 @@ def install_locked(
     run(argv, log=log, cwd=folder, env=npm_environment(plan), next_step=NPM_HINT)
 
 
-def replace_modules(plan: Plan, recipe_dir: Path, folder: Path, log: IO[str]) -> None:
-    """Replace a folder by one with the packages of a lock file, once these are all there."""
-    staging = folder.with_name(f"{folder.name}.new")
-    install_locked(plan, recipe_dir, staging, log)
-    replace_folder(folder, staging)
-
-
-def axe_script(plan: Plan) -> Path:
-    """Return the script of axe-core that browser tests inject into a page."""
-    return plan.axe_dir / "node_modules/axe-core/axe.min.js"
-
-
-def labextension_sources(plan: Plan) -> Path:
-    """Return the folder of the labextension's sources."""
-    return plan.source_dir / "portal/server/labextension_src"
-
-
-def labextension_modules(plan: Plan) -> Path:
-    """Return the folder to link as node_modules into a copy of the labextension's sources."""
-    return plan.labextension_dir / "node_modules"
-
-
 def proxy_program(plan: Plan) -> Path:
     """Return the program that starts configurable-http-proxy."""
     return plan.proxy_dir / "bin" / PROXY

@@ -82,16 +82,6 @@ class Plan:
         return self.prefix / "proxy"
 
     @property
-    def axe_dir(self) -> Path:
-        """Folder of axe-core, with which the browser tests check accessibility."""
-        return self.prefix / "axe"
-
-    @property
-    def labextension_dir(self) -> Path:
-        """Folder of what checks and builds the labextension."""
-        return self.prefix / "labextension"
-
-    @property
     def stamps_dir(self) -> Path:
         """Folder with the fingerprint of what each target was built from."""
         return self.prefix / "stamps"

@@ -1,11 +1,12 @@
 """The list of what can be built."""
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO
 
 from deploy.environments.builder import (
+    apptainer,
     code_server,
     datasets,
     environment,
@@ -21,7 +22,6 @@ from deploy.environments.builder import (
 from deploy.environments.builder.horovod_build import Framework
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.target import PROGRAMS_DIR, Target
-from deploy.environments.builder.targets_for_tests import TARGETS_FOR_TESTS
 
 
 def _install_server(plan: Plan, log: IO[str]) -> None:
@@ -223,24 +223,36 @@ TARGETS = (
         ),
         code=("package",),
     ),
-    *TARGETS_FOR_TESTS,
+    Target(
+        name="apptainer",
+        summary="unpacking Apptainer",
+        build=apptainer.install_apptainer,
+        made_from=lambda plan: [apptainer.APPTAINER_SOURCE, *apptainer.APPTAINER_PACKAGES],
+        results=lambda plan: [apptainer.APPTAINER],
+        code=("apptainer",),
+    ),
+    environment.environment_target("test", "installing the tools that test the portal"),
+    environment.environment_target("moto", "installing a server of S3 for the tests of the drive"),
 )
 
 BY_NAME = {target.name: target for target in TARGETS}
-ONLY_FOR_TESTS = tuple(target.name for target in TARGETS_FOR_TESTS)
-OPTIONAL = (*kernels.OF_OWN_LOCK, "horovod-pytorch", "netron", code_server.NAME, "mlflow", "xprof")
-ALL = tuple(name for name in BY_NAME if name not in (*ONLY_FOR_TESTS, *OPTIONAL))
+OPTIONAL = (
+    *(*kernels.OF_OWN_LOCK, "horovod-pytorch", "netron", code_server.NAME, "mlflow", "xprof"),
+    *("apptainer", "test", "moto"),
+)
+ALL = tuple(name for name in BY_NAME if name not in OPTIONAL)
 # Compiled for minutes, for what PyTorch's own ranks do on the CPU as well.
 ONLY_FOR_GPUS = ("horovod-pytorch",)
 
 
-def with_needs(names: Iterable[str]) -> list[Target]:
-    """Return targets and everything that they need, each once, in the order of TARGETS."""
+def with_needs(names: Iterable[str], targets: Sequence[Target] = TARGETS) -> list[Target]:
+    """Return targets and everything that they need, each once, in the order of `targets`."""
+    by_name = {target.name: target for target in targets}
     wanted = set()
     left = list(names)
     while left:
         name = left.pop()
         if name not in wanted:
             wanted.add(name)
-            left.extend(BY_NAME[name].needs)
-    return [target for target in TARGETS if target.name in wanted]
+            left.extend(by_name[name].needs)
+    return [target for target in targets if target.name in wanted]

@@ -19,14 +19,14 @@ from tests.lab.optional.test_vscode import (  # noqa: E402
     USER,
     needs_root,
 )
+from tests.needs import ensure_packages  # noqa: E402
 from tests.support.chromium import logged_in_page  # noqa: E402
 from tests.support.eventually import eventually  # noqa: E402
 from tests.support.notebook_server import CHECKOUT, NotebookServer, descendants  # noqa: E402
 from tests.support.tensorboard_contract import listening_inodes, sockets_of  # noqa: E402
 
 PROGRAM = CHECKOUT / "deploy/site/tools/desktop"
-BUILDER = CHECKOUT / "deploy/environments/build"
-INSTALL_TIMEOUT_S = 1200
+DESKTOP = ("tigervnc-standalone-server", "novnc", "python3-tornado", "xauth", "xterm")
 # In place of a window manager: says on which display it was started, and stays.
 STAND_IN = "echo $DISPLAY > display; exec sleep 1000"
 COMMAND = [str(PROGRAM), "{unix_socket}", "/bin/sh", "-c", STAND_IN]
@@ -35,7 +35,7 @@ COMMAND = [str(PROGRAM), "{unix_socket}", "/bin/sh", "-c", STAND_IN]
 @pytest.fixture(scope="module")
 def server(tensorboard_python: Path) -> Iterator[NotebookServer]:
     """A session of an ordinary user on a node with the desktop's packages."""
-    subprocess.run([BUILDER, "desktop"], check=True, timeout=INSTALL_TIMEOUT_S)
+    ensure_packages(*DESKTOP)
     tools = {"desktop": {"title": "Desktop", "command": COMMAND}}
     environ = {"JUPYTER_NO_CONFIG": "1", "PORTAL_SETTINGS": json.dumps({"tools": tools})}
     with tempfile.TemporaryDirectory(prefix="dsp-", ignore_cleanup_errors=True) as name:

@@ -355,7 +355,7 @@ def test_the_quick_checks_need_no_root(
     suites, _ = parse_arguments(["lint", "types", "docs", "unit"])
     command.prepare(suites, {})
 
-    assert built[0][1:3] == ["--prefix", str(tmp_path / "mine")]
+    assert built[0][4:6] == ["--prefix", str(tmp_path / "mine")]
     with pytest.raises(SystemExit):
         parse_arguments(["unit", "programs"])
     assert "only root can run programs. Without root: lint" in capsys.readouterr().err

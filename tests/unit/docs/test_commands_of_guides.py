@@ -54,7 +54,11 @@ RUN = (
     RunBy(r"deploy/up --hubs 2", "tests/deploy/test_several_hubs.py", '"--hubs", "2"'),
     RunBy(r"deploy/up --foreground", "Containerfile", '"--foreground"'),
     RunBy(r"deploy/down", "tests/lab/platforms/test_debian.py", "deploy/down"),
-    RunBy(r"deploy/environments/build \w+", "tests/command.py", '"deploy/environments/build"'),
+    RunBy(
+        r"deploy/environments/build \w+",
+        "tests/deploy/test_environments.py",
+        'PLAN.recipes_dir / "build"',
+    ),
     RunBy(r"deploy/release .*", "tests/lab/packages/release_files.py", '"deploy/release"'),
     RunBy(r"sha256sum .*", "tests/lab/packages/test_release.py", '"sha256sum", "--check"'),
     RunBy(r"ansible-playbook .*", "tests/programs/deploy/site/test_ansible.py", "PLAYBOOK"),

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from deploy.one_machine.packages import install_packages, missing_packages
 from dsportal.laptop import cli, completion
 from portal.cli import build_user_parser
+from tests.needs import ensure_packages
 from tests.support.eventually import eventually
 
 ASK = """
@@ -51,8 +51,7 @@ def test_commands_of_sessions_are_completed_below_their_groups() -> None:
 
 
 def test_zsh_completes_at_its_prompt_what_bash_does(tmp_path: Path) -> None:
-    if missing := missing_packages(["zsh"]):
-        install_packages(missing)
+    ensure_packages("zsh")
     (tmp_path / ".zshrc").write_text("PS1='ready> '\nsource ./completion\n")
     (tmp_path / "completion").write_text(completion.completion(cli.build_parser()))
     pid, terminal = pty.fork()

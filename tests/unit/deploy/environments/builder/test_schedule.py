@@ -171,19 +171,7 @@ def test_needs_are_built_before_what_needs_them() -> None:
 
 
 def test_all_leaves_out_what_only_tests_need_and_what_is_not_developed_any_more() -> None:
-    debian = {
-        "curl",
-        "browser",
-        "ansible",
-        "sudo",
-        "modules",
-        "jython",
-        "pmix",
-        "packaging",
-        "desktop",
-    }
-    unpacked = {"registry", "prometheus", "nginx"}
-    for_tests = {"test", "moto", "axe", "labextension", "apptainer", "image", *unpacked, *debian}
+    for_tests = {"test", "moto", "apptainer"}
     on_request = {"mxnet", "horovod-pytorch", "netron", "code-server", "mlflow", "xprof"}
     assert for_tests | on_request == set(BY_NAME) - set(ALL)
     names, _ = parse_arguments(["--flavour", "cpu", "all"])

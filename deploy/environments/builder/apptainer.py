@@ -1,21 +1,15 @@
-"""Debian packages that tests use, unpacked outside the system: none of their daemons starts."""
+"""Apptainer for the demo, unpacked outside the system."""
 
 import shutil
 import tempfile
 from pathlib import Path
 from typing import IO
 
-from deploy.environments.builder.debian import APT_GET, ensure_packages, unpack_package
+from deploy.environments.builder.debian import APT_GET, ensure_packages
 from deploy.environments.builder.files import replace_folder
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import run
 
-PROMETHEUS = "usr/bin/prometheus"
-# Debian's two packages exclude each other. Lmod's files are disjoint, so they are unpacked.
-LMOD_NEEDS = ("lua5.3", "lua-posix", "lua-filesystem", "lua-term", "lua-json", "tcl")
-MODULES = ("environment-modules", *LMOD_NEEDS)
-LMOD_DIR = Path("/opt/lmod")
-LMOD_LINK = Path("/usr/share/lmod")
 APPTAINER_DIR = Path("/opt/apptainer")
 APPTAINER = APPTAINER_DIR / "bin/apptainer"
 # Debian 12 has no package of it. That of the next release needs newer libraries than the system's,
@@ -29,42 +23,6 @@ _TOOLS = ("debian-archive-keyring", "patchelf", "squashfs-tools")
 _LIBRARIES = "usr/lib/x86_64-linux-gnu"
 _ELF_FILES = ("usr/bin/apptainer", f"{_LIBRARIES}/apptainer/bin/starter")
 _SESSION_DIR = "var/lib/apptainer/mnt/session"
-
-
-def program(plan: Plan, package: str, path: str) -> Path:
-    """Return a program of an unpacked package.
-
-    `path` begins at the root of the file system, without a slash, such as "usr/sbin/nginx".
-    """
-    return _folder(plan, package) / path
-
-
-def unpack(plan: Plan, package: str, log: IO[str]) -> None:
-    """Download and unpack a package."""
-    folder = _folder(plan, package)
-    new = folder.with_name(f"{package}.new")
-    shutil.rmtree(new, ignore_errors=True)
-    new.mkdir(parents=True)
-    with tempfile.TemporaryDirectory(prefix="unpacked-") as name:
-        unpack_package(package, Path(name), new, log)
-    replace_folder(folder, new)
-
-
-def _folder(plan: Plan, package: str) -> Path:
-    return plan.prefix / "unpacked" / package
-
-
-def install_modules(_: Plan, log: IO[str]) -> None:
-    """Install environment-modules, and unpack Lmod next to it."""
-    ensure_packages(MODULES, log)
-    if LMOD_LINK.exists():
-        return
-    with tempfile.TemporaryDirectory(prefix="lmod-") as name:
-        folder = Path(name)
-        run(["apt-get", "download", "lmod"], log=log, cwd=folder)
-        (package,) = folder.glob("lmod_*.deb")
-        run(["dpkg", "-x", str(package), str(LMOD_DIR)], log=log)
-    LMOD_LINK.symlink_to(LMOD_DIR / "usr/share/lmod")
 
 
 def install_apptainer(_: Plan, log: IO[str]) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from deploy.common.errors import DeployError
-from deploy.environments.builder import image
 from deploy.environments.builder.plan import Plan
+from tests import container_image as image
 
 RELEASES = [("bookworm", "3.11"), ("trixie", "3.13")]
 UBUNTU = {"ID": "ubuntu", "VERSION_CODENAME": "noble", "PRETTY_NAME": "Ubuntu 24.04.3 LTS"}
