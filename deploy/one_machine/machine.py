@@ -91,7 +91,7 @@ def _steps_of_hub(cluster: Cluster, hub: Hub, hubs: Sequence[Hub]) -> list[Step]
 def _cluster_steps(cluster: Cluster) -> list[Step]:
     names = [user.name for user in users.DEMO_USERS]
     return [
-        Step(name="slapd", title="LDAP server", do=ensure_directory),
+        Step(name="slapd", title="LDAP server", do=directory.ensure_slapd),
         Step(name="passwords", title="Passwords of the demo users", do=ensure_passwords),
         # It logs in with the reader's password, which the step before has set.
         Step(name="nslcd", title="Name service", do=name_service.ensure_name_service),
@@ -143,14 +143,6 @@ def ensure_accounts() -> str:
         ensure_folder(folder)
     users.refuse_local_namesakes()
     return accounts.ensure_account()
-
-
-def ensure_directory() -> str:
-    """Start the LDAP server, and make the name service reconnect."""
-    outcome = directory.ensure_slapd()
-    if outcome == "started":
-        name_service.reconnect()
-    return outcome
 
 
 def ensure_passwords() -> str:

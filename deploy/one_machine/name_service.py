@@ -6,7 +6,6 @@ machine's own /etc/nslcd.conf stays as it is.
 
 import re
 import shutil
-import signal
 import socket
 from pathlib import Path
 
@@ -30,7 +29,7 @@ from deploy.one_machine.layout import (
     STATE_DIR,
     render,
 )
-from deploy.one_machine.supervisor import ensure_started, pid_of, tell, wait_ready
+from deploy.one_machine.supervisor import ensure_started, pid_of, wait_ready
 from deploy.one_machine.users import DEMO_USERS, GROUP_ID
 
 NSSWITCH = Path("/etc/nsswitch.conf")
@@ -122,15 +121,6 @@ def ensure_name_service() -> str:
     if has_changed:
         return "accounts added"
     return "started" if started else "runs"
-
-
-def reconnect() -> None:
-    """Make nslcd try the LDAP server again at once instead of after its pause.
-
-    Source:
-        nslcd(8) 0.9.12, SIGUSR1.
-    """
-    tell("nslcd", signal.SIGUSR1)
 
 
 def are_users_known() -> bool:

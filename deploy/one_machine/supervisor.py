@@ -155,12 +155,6 @@ def pid_of(name: str) -> int | None:
         return None
 
 
-def tell(name: str, number: signal.Signals) -> None:
-    """Send a signal to a daemon if it runs."""
-    with contextlib.suppress(OSError, xmlrpc.client.Fault):
-        _ask("signalProcess", name, str(number.value))
-
-
 def stop(name: str) -> bool:
     """Stop a daemon if it runs, and kill it if it does not end in time; return whether it ran."""
     with contextlib.suppress(OSError, xmlrpc.client.Fault):

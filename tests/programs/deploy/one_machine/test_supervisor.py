@@ -17,7 +17,6 @@ from deploy.one_machine.supervisor import (
     pid_of,
     shut_down,
     stop,
-    tell,
     wait_ready,
 )
 from tests.support.eventually import eventually
@@ -165,16 +164,6 @@ def test_the_folder_of_the_logs_is_made_again_where_somebody_took_it_away(folder
 
     assert start("exec sleep 60")
     assert pid_of("daemon") is not None
-
-
-def test_a_signal_reaches_the_daemon(folder: Path) -> None:
-    start("trap 'echo told' USR1; echo ready; while :; do sleep 0.1; done")
-    log = folder / "log/daemon.log"
-    eventually(lambda: "ready" in log.read_text(), timeout_s=10)
-
-    tell("daemon", signal.SIGUSR1)
-
-    eventually(lambda: "told" in log.read_text(), timeout_s=10)
 
 
 def test_a_daemon_that_is_forgotten_ends_and_is_not_known_any_more(folder: Path) -> None:
