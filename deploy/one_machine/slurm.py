@@ -1,11 +1,10 @@
 """Slurm on the head node: its configuration files, slurmdbd and slurmctld."""
 
-import re
 from pathlib import Path
 
 from deploy.common.command import run, succeeds
 from deploy.common.errors import CommandError, DeployError
-from deploy.common.files import ensure_file, ensure_folder, read_plain
+from deploy.common.files import ensure_file, ensure_folder
 from deploy.one_machine.cluster import Cluster, Node
 from deploy.one_machine.gpus import format_gres
 from deploy.one_machine.layout import (
@@ -17,7 +16,7 @@ from deploy.one_machine.layout import (
     render,
 )
 from deploy.one_machine.network import HEAD_ADDRESS, HEAD_NAME, HOSTS_FILE
-from deploy.one_machine.supervisor import ensure_running, pid_of, stop
+from deploy.one_machine.supervisor import ensure_running, pid_of
 from dsportal.slurm.units import format_walltime
 from spawner.settings.resources import ResourceSettings
 
@@ -40,7 +39,7 @@ IN_HEAD = (
 
 
 def ensure_configuration(cluster: Cluster) -> str:
-    """Write Slurm's configuration files if they differ; make running daemons read them again."""
+    """Write Slurm's configuration files if they differ."""
     ensure_folder(SLURM_DIR)
     ensure_folder(SLURM_STATE_DIR, mode=0o700, user="slurm")
     ensure_folder(RUN_DIR / "slurm", user="slurm")
@@ -53,26 +52,8 @@ def ensure_configuration(cluster: Cluster) -> str:
         "gres.conf": render_gres_conf(cluster, has_nvml=has_nvml()),
         "cgroup.conf": render_cgroup_conf(cluster),
     }
-    before = read_at_start(read_plain(SLURM_DIR / "slurm.conf") or "")
     changed = [name for name, text in texts.items() if ensure_file(SLURM_DIR / name, text)]
-    if not changed:
-        return "unchanged"
-    if before != read_at_start(texts["slurm.conf"]):
-        stop("slurmctld")
-    if pid_of("slurmctld") is None:
-        return f"written to {SLURM_DIR}"
-    run(["scontrol", "reconfigure"])
-    return f"{', '.join(changed)} changed and read again"
-
-
-def read_at_start(slurm_conf: str) -> list[str]:
-    """Return what a slurm.conf says that slurmctld reads only when it starts.
-
-    Source:
-        scontrol(1), reconfigure, Slurm 22.05: not for nodes that come or go. slurm.conf(5).
-    """
-    keys = r"^(?:NodeName=\S+|PriorityType=.*|AccountingStorageEnforce=.*)"
-    return re.findall(keys, slurm_conf, re.MULTILINE)
+    return f"written to {SLURM_DIR}" if changed else "unchanged"
 
 
 def has_nvml() -> bool:
@@ -112,7 +93,11 @@ def is_slurmdbd_answering() -> bool:
 def ensure_slurmctld(cluster: Cluster) -> str:
     """Start slurmctld; nodes that already run then read the configuration again."""
     outcome = ensure_running(
-        "slurmctld", is_slurmctld_answering, timeout_s=START_TIMEOUT_S, IN_HEAD=IN_HEAD
+        "slurmctld",
+        is_slurmctld_answering,
+        timeout_s=START_TIMEOUT_S,
+        read_at_start=[SLURM_DIR / name for name in CONFIGURATION if name != SLURMDBD_CONF.name],
+        IN_HEAD=IN_HEAD,
     )
     if outcome == "started" and any(pid_of(host.name) for host in cluster.hosts):
         run(["scontrol", "reconfigure"])
