@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from deploy.common.command import run
+from deploy.common.errors import CommandError
 from deploy.one_machine.slurm import CLUSTER_NAME
 
 ACCOUNT = "research"
@@ -10,41 +11,23 @@ ACCOUNT = "research"
 
 def ensure_associations(users: Sequence[str]) -> str:
     """Let users submit jobs; return what was done."""
-    added = []
-    if CLUSTER_NAME not in _names("cluster", "cluster"):
-        _add("cluster", CLUSTER_NAME)
-        added.append("cluster")
-    if ACCOUNT not in _names("account", "account"):
-        _add("account", ACCOUNT, f"cluster={CLUSTER_NAME}", "description=Research")
-        added.append("account")
-    known = parse_members(_sacctmgr("-nP", "list", "associations", "format=account,user"), ACCOUNT)
-    # Slurm refuses the jobs of a user without an association: AccountingStorageEnforce.
-    for user in users:
-        if user not in known:
-            _add("user", user, f"account={ACCOUNT}", f"cluster={CLUSTER_NAME}")
-            added.append(user)
+    of_cluster = f"cluster={CLUSTER_NAME}"
+    wanted = [
+        ("cluster", CLUSTER_NAME),
+        ("account", ACCOUNT, of_cluster, "description=Research"),
+        # Slurm refuses the jobs of a user without an association: AccountingStorageEnforce.
+        *(("user", user, f"account={ACCOUNT}", of_cluster) for user in users),
+    ]
+    added = [words[1] for words in wanted if _add(*words)]
     return f"added {', '.join(added)}" if added else "unchanged"
 
 
-def parse_members(text: str, account: str) -> set[str]:
-    """Return the users of an account.
-
-    Args:
-        text: Lines "account|user" of sacctmgr.
-        account: Its own line, which names no user, is left out.
-    """
-    pairs = (line.split("|") for line in text.splitlines())
-    return {pair[1] for pair in pairs if len(pair) == 2 and pair[0] == account and pair[1]}
-
-
-def _names(what: str, field: str) -> set[str]:
-    return set(_sacctmgr("-nP", "list", what, f"format={field}").split())
-
-
-def _add(*words: str) -> None:
-    # -i answers yes: otherwise sacctmgr asks before it commits.
-    _sacctmgr("-i", "add", *words)
-
-
-def _sacctmgr(*words: str) -> str:
-    return run(["sacctmgr", *words])
+def _add(*words: str) -> bool:
+    try:
+        # -i answers yes: otherwise sacctmgr asks before it commits.
+        run(["sacctmgr", "-i", "add", *words])
+    except CommandError as error:
+        if not any(said in error.output for said in ("Nothing new added", "already exists")):
+            raise
+        return False
+    return True

@@ -8,7 +8,6 @@ import pytest
 from deploy.common.accounts import ACCOUNT, render_sudoers
 from deploy.common.errors import CommandError, DeployError
 from deploy.one_machine import network
-from deploy.one_machine.accounting import parse_members
 from deploy.one_machine.accounts import SLURM_USER
 from deploy.one_machine.cluster import Cluster
 from deploy.one_machine.directory import render_slapd_conf
@@ -167,9 +166,3 @@ def test_a_password_that_cannot_be_typed_is_refused_with_the_rule(
 
     with pytest.raises(DeployError, match="6 to 128 printable ASCII characters"):
         ensure_password()
-
-
-def test_members_are_those_of_the_one_account() -> None:
-    text = "root|\nroot|root\nresearch|\nresearch|ada\nother|grace\n"
-
-    assert parse_members(text, "research") == {"ada"}
