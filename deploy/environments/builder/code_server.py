@@ -1,20 +1,16 @@
 """code-server, which is VS Code in a browser, without compilers and without what calls home."""
 
-import os
 import platform
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from deploy.common.errors import DeployError
 from deploy.environments.builder.code_server_outputs import distrust_outputs
 from deploy.environments.builder.code_server_settings import set_defaults
 from deploy.environments.builder.files import replace_folder, write_program
-from deploy.environments.builder.node import AS_NOBODY, NOBODY_ID, install_locked
+from deploy.environments.builder.node import install_locked
 from deploy.environments.builder.plan import Plan
-from deploy.environments.builder.process import read_output
 
 NAME = "code-server"
 # Built from package.json and lock in folders of these names.
@@ -37,7 +33,7 @@ def made_from(plan: Plan) -> Iterator[Path | str]:
 
 
 def install_code_server(plan: Plan, log: IO[str]) -> None:
-    """Install code-server with the portal's extension, and check that everybody can start it.
+    """Install code-server with the portal's extension.
 
     Its own postinstall would compile modules that a session does not need, with npm's scripts as
     root, and fetch agents of other companies. So the server of VS Code gets its packages from a
@@ -66,21 +62,6 @@ def install_code_server(plan: Plan, log: IO[str]) -> None:
     entry = folder / "node_modules" / NAME / "out/node/entry.js"
     write_program(staging / "bin" / NAME, f'#!/bin/sh\nexec "{node}" "{entry}" "$@"\n')
     replace_folder(folder, staging)
-    version = _version_for_nobody(plan)
-    if version is None:
-        raise DeployError(
-            f"{program(plan)} cannot be started by an account without rights.",
-            f"Let everybody read and enter {plan.prefix} and the folders above it.",
-        )
-    print(f"{NAME} {version}", file=log)
-
-
-def _version_for_nobody(plan: Plan) -> str | None:
-    with tempfile.TemporaryDirectory(prefix="code-server-home-") as home:
-        # It writes a configuration first.
-        os.chown(home, NOBODY_ID, NOBODY_ID)
-        argv: list[str | Path] = [*AS_NOBODY, "env", f"HOME={home}", program(plan), "--version"]
-        return read_output(argv)
 
 
 def _prune(vscode: Path) -> None:

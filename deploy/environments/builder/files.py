@@ -5,12 +5,9 @@ import shutil
 from pathlib import Path
 from typing import IO
 
-from deploy.common.errors import DeployError
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.target import source_files
 
-# -I keeps out the user's PYTHON variables and packages, -S the packages of the site.
-LAUNCHER_FIRST_LINE = "#!/usr/bin/python3 -IS"
 # Parts of notebook_templates that make or test the templates, not for users.
 NOT_FOR_USERS = frozenset({"__init__.py", "build.py", "conftest.py", "tests"})
 SOURCES_OF_NOTEBOOKS = frozenset({".py", ".R"})
@@ -63,15 +60,9 @@ def launcher_programs(plan: Plan) -> dict[str, Path]:
 def install_launcher(plan: Plan, log: IO[str]) -> None:
     """Install the programs that sudo allows."""
     for name, path in launcher_programs(plan).items():
-        source = programs_dir(plan) / name
-        text = source.read_text()
-        if text.partition("\n")[0] != LAUNCHER_FIRST_LINE:
-            raise DeployError(
-                f"{source} does not start with '{LAUNCHER_FIRST_LINE}'.",
-                "Without -IS settings of the user and packages of the site would take part in it:"
-                " put that line first.",
-            )
-        write_program(path, text.replace("/usr/bin/python3", str(plan.python), 1))
+        _, _, program = (programs_dir(plan) / name).read_text().partition("\n")
+        # -I keeps out the user's PYTHON variables and packages, -S the packages of the site.
+        write_program(path, f"#!{plan.python} -IS\n{program}")
         print(f"installed {path}", file=log)
 
 
