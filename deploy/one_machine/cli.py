@@ -31,7 +31,6 @@ from deploy.one_machine.removal import steps_down, steps_purge
 from deploy.one_machine.steps import run_steps, select
 from deploy.one_machine.users import DEMO_USERS
 
-LAST_STEP = "hub"
 GRES_TYPE = re.compile(r"[a-z][a-z0-9_]{0,31}", re.ASCII)
 # Source: https://systemd.io/CONTAINER_INTERFACE
 CONTAINER_VARIABLE = "container"
@@ -46,7 +45,6 @@ def up(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="deploy/up", description="Set up and start the whole portal on this machine."
     )
-    parser.add_argument("--until", metavar="STEP", help="stop after this step, such as slurm")
     _add_only(parser, "do only this step, such as hub; may be given several times")
     parser.add_argument(
         "--simulated-nodes",
@@ -194,7 +192,7 @@ def _up(wanted: argparse.Namespace) -> None:
     cluster = describe_cluster(wanted.simulated_nodes, wanted.simulated_types)
     gateway = Gateway(cluster.nodes, is_wanted=not wanted.offline_nodes)
     all_steps = steps_up(cluster, build, gateway, extras, hubs)
-    steps = select(all_steps, only=wanted.only, until=wanted.until)
+    steps = select(all_steps, wanted.only)
     names = {step.name for step in steps}
     # Without the step that waits for it, the builder would be left running.
     steps = [step for step in steps if step.name != "build" or "environments" in names]
@@ -203,7 +201,7 @@ def _up(wanted: argparse.Namespace) -> None:
     finally:
         build.abandon()
     print(f"\nDone in {time.monotonic() - start:.1f} s.")
-    if LAST_STEP in names and not wanted.only:
+    if not wanted.only:
         in_container = CONTAINER_VARIABLE in os.environ
         _print_welcome(cluster, hubs[0], no_internet=gateway.refusal, in_container=in_container)
 
@@ -231,7 +229,7 @@ def _print_welcome(cluster: Cluster, hub: Hub, *, no_internet: str, in_container
 
 def _down(wanted: argparse.Namespace) -> None:
     cluster = running_cluster()
-    run_steps(select(steps_down(cluster), only=wanted.only, until=None))
+    run_steps(select(steps_down(cluster), wanted.only))
     if wanted.purge:
         run_steps(steps_purge(cluster, keeps_environments=wanted.keep_environments))
 

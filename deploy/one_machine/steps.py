@@ -18,16 +18,15 @@ class Step:
     do: Callable[[], str]
 
 
-def select(steps: Sequence[Step], *, only: Sequence[str], until: str | None) -> list[Step]:
-    """Return the wanted steps, in order."""
+def select(steps: Sequence[Step], only: Sequence[str]) -> list[Step]:
+    """Return the wanted steps, in order; all of them if `only` is empty."""
     names = [step.name for step in steps]
-    for name in [*only, *([until] if until else [])]:
+    for name in only:
         if name not in names:
             raise DeployError(
                 f"There is no step '{name}'.", next_step=f"The steps are: {', '.join(names)}."
             )
-    end = names.index(until) + 1 if until else len(steps)
-    return [step for step in steps[:end] if not only or step.name in only]
+    return [step for step in steps if not only or step.name in only]
 
 
 def run_steps(steps: Sequence[Step]) -> None:

@@ -18,20 +18,16 @@ def names(steps: list[Step]) -> list[str]:
 
 
 def test_without_a_choice_every_step_is_done() -> None:
-    assert names(select(STEPS, only=[], until=None)) == ["one", "two", "three"]
-
-
-def test_until_includes_the_step_that_it_names() -> None:
-    assert names(select(STEPS, only=[], until="two")) == ["one", "two"]
+    assert names(select(STEPS, [])) == ["one", "two", "three"]
 
 
 def test_only_keeps_the_order_of_the_steps() -> None:
-    assert names(select(STEPS, only=["three", "one"], until=None)) == ["one", "three"]
+    assert names(select(STEPS, ["three", "one"])) == ["one", "three"]
 
 
 def test_an_unknown_step_is_refused_with_the_names_of_all() -> None:
     with pytest.raises(DeployError) as caught:
-        select(STEPS, only=["tow"], until=None)
+        select(STEPS, ["tow"])
 
     assert "'tow'" in caught.value.message
     assert "one, two, three" in caught.value.next_step
