@@ -10,9 +10,7 @@ import pytest
 from deploy.one_machine import cli, network, resolver
 from deploy.one_machine.cluster import describe_cluster, simulated_hosts
 from deploy.one_machine.node import has_slurmd
-from deploy.one_machine.slurm import read_at_start, render_slurm_conf
 from tests.support.eventually import eventually
-from tests.unit.deploy.one_machine.clusters import SIMULATED
 
 
 def test_each_node_has_a_name_and_an_address_of_its_own():
@@ -28,17 +26,6 @@ def test_the_nodes_of_a_running_cluster_are_read_from_its_hosts_file(tmp_path, m
     assert network.known_names() == []
     network.HOSTS_FILE.write_text(network.render_hosts(simulated_hosts(4)))
     assert network.known_names() == ["node01", "node02", "node03", "node04"]
-
-
-def test_what_slurmctld_reads_only_at_its_start_is_seen_in_its_configuration():
-    slurm_conf = render_slurm_conf(SIMULATED)
-    more_nodes = f"{slurm_conf}NodeName=node03 CPUs=40\n"
-    other_priority = slurm_conf.replace("priority/multifactor", "priority/basic")
-    not_safe = slurm_conf.replace(",safe", "")
-
-    found = read_at_start(slurm_conf)
-    assert found == read_at_start(slurm_conf.replace("KillWait=3", "KillWait=5"))
-    assert found not in map(read_at_start, (more_nodes, other_priority, not_safe))
 
 
 @pytest.mark.parametrize("number", ["0", "9", "many"])
