@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from deploy.environments.builder.node import AS_NOBODY
 from deploy.environments.builder.process import SYSTEM_PATH
+
+# What the account nobody can run, every account can.
+AS_NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--reset-env")
 
 
 @pytest.fixture
