@@ -1,7 +1,5 @@
 """What jobs write, and where: Slurm forgets the file some minutes after a job's end."""
 
-import json
-import logging
 import os
 import re
 import shlex
@@ -9,58 +7,26 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from dsportal.slurm.listing import Sacct
-from dsportal.whole_file import write_whole
 from portal.server.jobs.output_file import MAX_OUTPUT_BYTES, open_plain
 from portal.server.jobs.script import parse_options
 
-RECORD_PATH = Path(".local/state/data-scientist-portal/job-outputs.json")
 RUNS_FOLDER = "portal-runs"
-# A day of a busy user; the oldest are forgotten.
-MOST_REMEMBERED = 1000
 # The folder that a job began in, the command that submitted it, and its name.
 SUBMITTED = Sacct(("JobID", "WorkDir", "SubmitLine", "JobName"))
+# scontrol does not quote: a path may hold blanks, and ends before the next KEY=. If there is none,
+# a blank ends the line since Slurm 24.11.
+_STDOUT = re.compile(r"\sStdOut=(/\S.*?)(?= Power=| [A-Za-z]+=| ?$)", re.MULTILINE)
 _PATTERN = re.compile(r"%(?P<n_digits>\d{0,2})(?P<key>[jAaxu%])")
 
 
-class OutputPaths:
-    """The output files of the user's jobs.
+def parse_output_path(text: str) -> Path | None:
+    """Return where a job writes, of a line of scontrol; None if it says nothing.
 
-    Args:
-        home: Where the record is kept, so that it outlives the session.
+    Source:
+        scontrol(1), show job --oneliner, Slurm 22.05 to 24.11.
     """
-
-    def __init__(self, home: Path, log: logging.Logger | None = None) -> None:
-        self._home = home
-        self._log = log or logging.getLogger(__name__)
-        self._paths: dict[str, str] | None = None
-
-    def get(self, job_id: str) -> Path | None:
-        """Return the remembered file of a job, or None."""
-        path = self._known().get(job_id)
-        return None if path is None else Path(path)
-
-    def remember(self, job_id: str, path: Path) -> None:
-        """Keep the file of a job. A record that cannot be written is kept for this session."""
-        paths = self._known()
-        if paths.get(job_id) == str(path):
-            return
-        paths[job_id] = str(path)
-        self._paths = dict(list(paths.items())[-MOST_REMEMBERED:])
-        record = self._home / RECORD_PATH
-        try:
-            record.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(record, json.dumps(self._paths).encode())
-        except OSError as error:
-            self._log.warning("%s cannot be written: %s", record, error)
-
-    def _known(self) -> dict[str, str]:
-        if self._paths is None:
-            try:
-                read = json.loads((self._home / RECORD_PATH).read_text(encoding="utf-8"))
-                self._paths = {str(job_id): str(path) for job_id, path in read.items()}
-            except (OSError, ValueError, AttributeError):
-                self._paths = {}
-        return self._paths
+    match = _STDOUT.search(text)
+    return None if match is None else Path(match[1])
 
 
 def likely_paths(text: str, nonce: str, job_id: str, home: Path, user: str) -> Iterator[Path]:

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import pwd
-import re
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,9 +20,9 @@ from portal.server.jobs.jobs import QUEUED, is_job_id, parse_lists
 from portal.server.jobs.output_file import Output, read_piece
 from portal.server.jobs.outputs import (
     SUBMITTED,
-    OutputPaths,
     existing_file,
     likely_paths,
+    parse_output_path,
     submitted_scripts,
 )
 from portal.server.jobs.script import parse_options, read_script
@@ -34,9 +33,6 @@ from spawner.errors import SlurmError
 TIMEOUT_S = 15
 # Output files that one listing asks for.
 _N_LOOKS = 10
-# scontrol does not quote: a path may hold blanks, and ends before the next KEY=. If there is none,
-# a blank ends the line since Slurm 24.11.
-_STDOUT = re.compile(r"\sStdOut=(/\S.*?)(?= Power=| [A-Za-z]+=| ?$)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,13 +56,14 @@ class JobQueue:
 
     Args:
         own_job_id: The job that runs this session, or "".
-        home: The user's, which has the record of output files and the folder of runs.
+        home: The user's, which has the folder of runs.
     """
 
     def __init__(self, own_job_id: str, home: Path) -> None:
         self._own_job_id = own_job_id
         self._home = home
-        self._outputs = OutputPaths(self._home)
+        # Of this session, so that those of jobs that Slurm has forgotten are known.
+        self._outputs: dict[str, Path] = {}
         self._ended = EndedJobs(TIMEOUT_S)
         self._looks: set[asyncio.Task[None]] = set()
 
@@ -221,7 +218,7 @@ class JobQueue:
     def _look_for_outputs(self, jobs: list[SlurmJob]) -> None:
         # Only those that run: of many that wait, each would cost a question to slurmctld.
         running = [job for job in jobs if job.phase == "running" and not job.is_session]
-        unknown = [job.id for job in running if self._outputs.get(job.id) is None]
+        unknown = [job.id for job in running if job.id not in self._outputs]
         if unknown and not self._looks:
             self._look(unknown[:_N_LOOKS])
 
@@ -256,7 +253,7 @@ class JobQueue:
             return None
         path = parse_output_path(done.stdout)
         if path is not None:
-            await asyncio.to_thread(self._outputs.remember, job_id, path)
+            self._outputs[job_id] = path
         return path
 
     async def _ask_accounting(self, job_id: str) -> Path | None:
@@ -273,16 +270,6 @@ class JobQueue:
         nonce = new_nonce()
         argv = ["sacct", *SUBMITTED.options(nonce), f"--jobs={_without_tasks(job_id)}"]
         return nonce, (await query(argv, timeout_s=TIMEOUT_S)).stdout
-
-
-def parse_output_path(text: str) -> Path | None:
-    """Return where a job writes, of a line of scontrol; None if it says nothing.
-
-    Source:
-        scontrol(1), show job --oneliner, Slurm 22.05 to 24.11.
-    """
-    match = _STDOUT.search(text)
-    return None if match is None else Path(match[1])
 
 
 def _check_id(job_id: str) -> None:

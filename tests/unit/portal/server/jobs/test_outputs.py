@@ -1,20 +1,18 @@
 """Where jobs wrote that Slurm has forgotten."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from portal.server.jobs.outputs import (
-    MOST_REMEMBERED,
-    RECORD_PATH,
-    OutputPaths,
     existing_file,
     likely_paths,
+    parse_output_path,
     submitted_scripts,
 )
 
 HOME = Path("/home/ada")
+JOB = "JobId=164 JobName=sample WorkDir=/home/ada StdErr=/home/ada/x.err StdIn=/dev/null "
 
 
 def paths(job_id: str, line: str, name: str = "train") -> list[str]:
@@ -74,43 +72,21 @@ def test_the_file_that_is_there_is_taken(tmp_path: Path) -> None:
     assert existing_file(iter(())) is None
 
 
-def test_a_later_session_knows_where_a_job_wrote(tmp_path: Path) -> None:
-    OutputPaths(tmp_path).remember("12", Path("/a.out"))
-
-    assert OutputPaths(tmp_path).get("12") == Path("/a.out")
-    assert OutputPaths(tmp_path).get("13") is None
-
-
-def test_the_oldest_jobs_are_forgotten(tmp_path: Path) -> None:
-    many = {str(n): "/a.out" for n in range(MOST_REMEMBERED)}
-    record = tmp_path / RECORD_PATH
-    record.parent.mkdir(parents=True)
-    record.write_text(json.dumps(many))
-    outputs = OutputPaths(tmp_path)
-
-    outputs.remember("new", Path("/b.out"))
-
-    assert (outputs.get("0"), outputs.get("1"), outputs.get("new")) == (
-        None,
-        Path("/a.out"),
-        Path("/b.out"),
-    )
+@pytest.mark.parametrize(
+    "end",
+    [
+        # Slurm 22.05.
+        " Power= ",
+        "",
+        # Slurm 24.11 without and with GPUs.
+        " ",
+        " TresPerNode=gres/gpu:2 TresPerTask=cpu=16",
+    ],
+)
+@pytest.mark.parametrize("path", ["/home/ada/sample-164.out", "/home/ada/my job.out"])
+def test_the_file_of_a_job_ends_before_what_follows(path: str, end: str) -> None:
+    assert parse_output_path(f"{JOB}StdOut={path}{end}\n") == Path(path)
 
 
-@pytest.mark.parametrize("record", ["", "[]", "{"])
-def test_a_broken_record_is_begun_again(tmp_path: Path, record: str) -> None:
-    path = tmp_path / RECORD_PATH
-    path.parent.mkdir(parents=True)
-    path.write_text(record)
-
-    OutputPaths(tmp_path).remember("12", Path("/a.out"))
-
-    assert json.loads(path.read_text()) == {"12": "/a.out"}
-
-
-def test_a_home_that_cannot_be_written_is_no_error() -> None:
-    outputs = OutputPaths(Path("/proc"))
-
-    outputs.remember("12", Path("/a.out"))
-
-    assert outputs.get("12") == Path("/a.out")
+def test_a_job_without_a_file_has_none() -> None:
+    assert parse_output_path("JobId=7 StdOut=(null) Power=\n") is None
