@@ -100,8 +100,7 @@ local
 # ## If each file takes 3 ms to open
 #
 # On shared storage a file has to be looked up and opened over the network. Here this is simulated:
-# a small library that is loaded before all others waits 3 ms in each `open` of these files. Nothing
-# else is slower, and it needs no special rights.
+# each reader waits 3 ms before it opens a file. Nothing else is slower.
 
 # %%
 slow = storage_report(PHOTOS, SHARDS, open_ms=3, gpu_images_per_s=model_rate, seconds=1.5)

@@ -36,7 +36,7 @@ def test_it_holds_one_package_with_its_licence_and_needs_no_other(wheel: Path) -
         metadata = archive.read(info).decode()
 
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"dsportal"}
-    assert {"dsportal/data/slow_open.c", "dsportal/py.typed"} <= set(names)
+    assert {"dsportal/start/first/sitecustomize.py", "dsportal/py.typed"} <= set(names)
     assert [name for name in names if name.endswith("licenses/LICENSE")]
     needed = [line for line in metadata.splitlines() if line.startswith("Requires-Dist")]
     assert all("extra ==" in line for line in needed)

@@ -1,22 +1,16 @@
-"""Measures images/s of reading alone, of decoding alone, and of whole pipelines.
+"""Measures images/s of reading alone, of decoding alone, and of whole pipelines."""
 
-As a program it reads an `Order` as JSON from standard input and prints rates as JSON.
-"""
-
-import contextlib
-import json
 import os
-import sys
 import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
 
 from dsportal.data import pipelines
-from dsportal.data.drop_page_cache import forget
 from dsportal.data.images import find_images
 from dsportal.data.shards import open_shards
 
@@ -35,11 +29,13 @@ class Order:
     Args:
         shards: Folder of shards of the same images.
         seconds: Approximate length of each measurement.
+        open_ms: Milliseconds that each opening of a file takes longer.
     """
 
     jpegs: str
     shards: str
     seconds: float
+    open_ms: float = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,41 +56,64 @@ def measure_all(order: Order) -> dict[str, Rate]:
     paths = [*find_images(order.jpegs).paths(), *open_shards(order.shards).paths()]
     rates = {}
     for name, dataset in _datasets(order):
-        forget(paths)
+        drop_from_cache(paths)
         rates[name] = _rate(dataset, order.seconds)
     return rates
 
 
+def drop_from_cache(paths: Iterable[str]) -> None:
+    """Drop files from the kernel's page cache, so that the next read comes from storage.
+
+    No rights are needed for one's own files and for readable files of others.
+
+    Source:
+        posix_fadvise(2), POSIX_FADV_DONTNEED.
+    """
+    for path in paths:
+        # A file system may have no page cache.
+        with suppress(OSError), open(path, "rb") as file:
+            # DONTNEED skips dirty pages.
+            os.fdatasync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
 def _datasets(order: Order) -> Iterator[tuple[str, Dataset]]:
+    how: Any = {"batch_size": BATCH_SIZE, "open_ms": order.open_ms}
     for tuned, word in ((False, "simple"), (True, "tuned")):
-        files = pipelines.read_jpegs(order.jpegs, batch_size=BATCH_SIZE, tuned=tuned)
-        shards = pipelines.read_shards(order.shards, batch_size=BATCH_SIZE, tuned=tuned)
-        yield f"jpeg {word}", files
-        yield f"shards {word}", shards
-        yield f"read jpeg {word}", _only_jpegs(order.jpegs, tuned)
-        yield f"read shards {word}", _only_shards(order.shards, tuned)
+        yield f"jpeg {word}", pipelines.read_jpegs(order.jpegs, tuned=tuned, **how)
+        yield f"shards {word}", pipelines.read_shards(order.shards, tuned=tuned, **how)
+        yield f"read jpeg {word}", _only_jpegs(order, tuned)
+        yield f"read shards {word}", _only_shards(order, tuned)
         yield f"decode {word}", _only_decoding(order.jpegs, tuned)
     n_images = open_shards(order.shards).n_images
     if n_images <= _MOST_CACHED:
-        cached = pipelines.read_shards(order.shards, batch_size=BATCH_SIZE, cache=True)
+        cached = pipelines.read_shards(order.shards, cache=True, **how)
         # The first pass fills the cache, so it is skipped.
         yield "cache", cached.repeat().skip(-(-n_images // BATCH_SIZE))
 
 
-def _only_jpegs(folder: str, tuned: bool) -> Dataset:
-    paths = find_images(folder).paths()
+def _only_jpegs(order: Order, tuned: bool) -> Dataset:
+    paths = find_images(order.jpegs).paths()
     n_readers = pipelines.N_READERS if tuned else None
     files = tf.data.Dataset.from_tensor_slices(paths).shuffle(len(paths))
+
+    def size(path: Any) -> Any:
+        return tf.strings.length(tf.io.read_file(pipelines.opened(path, order.open_ms)))
+
     # Only lengths go on, so that batching copies no images.
-    sizes = files.map(lambda path: tf.strings.length(tf.io.read_file(path)), n_readers)
+    sizes = files.map(size, n_readers)
     return _in_threads(sizes.batch(BATCH_SIZE), n_readers)
 
 
-def _only_shards(folder: str, tuned: bool) -> Dataset:
-    paths = open_shards(folder).paths()
+def _only_shards(order: Order, tuned: bool) -> Dataset:
+    paths = open_shards(order.shards).paths()
     n_readers = min(pipelines.N_READERS, len(paths)) if tuned else None
     files = tf.data.Dataset.from_tensor_slices(paths)
-    records = files.interleave(tf.data.TFRecordDataset, n_readers or 1, 1, n_readers)
+
+    def read(path: Any) -> Dataset:
+        return tf.data.TFRecordDataset(pipelines.opened(path, order.open_ms))
+
+    records = files.interleave(read, n_readers or 1, 1, n_readers)
     return _in_threads(records.map(tf.strings.length).batch(BATCH_SIZE), n_readers)
 
 
@@ -132,17 +151,3 @@ def _rate(dataset: Dataset, seconds: float) -> Rate:
 def _length(batch: Any) -> int:
     first = batch[0] if isinstance(batch, tuple) else batch
     return int(first.shape[0])
-
-
-def main() -> None:
-    """Measure what standard input asks for."""
-    order = Order(**json.load(sys.stdin))
-    # Standard output carries the result and nothing else.
-    with contextlib.redirect_stdout(sys.stderr):
-        rates = measure_all(order)
-    json.dump({name: asdict(rate) for name, rate in rates.items()}, sys.stdout)
-
-
-if __name__ == "__main__":
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    main()

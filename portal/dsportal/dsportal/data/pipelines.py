@@ -9,6 +9,7 @@ usual for ImageNet. They differ in how the bytes are read and when they are deco
 """
 
 import os
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -30,7 +31,9 @@ Tensor = Any
 Dataset = Any
 
 
-def read_jpegs(folder: str | os.PathLike[str], *, batch_size: int, tuned: bool = True) -> Dataset:
+def read_jpegs(
+    folder: str | os.PathLike[str], *, batch_size: int, tuned: bool = True, open_ms: float = 0
+) -> Dataset:
     """Read a folder of JPEG files.
 
     Args:
@@ -38,6 +41,8 @@ def read_jpegs(folder: str | os.PathLike[str], *, batch_size: int, tuned: bool =
         batch_size: Images in a batch.
         tuned: Use many readers in threads of their own, decode only the crop, and prefetch batches;
             otherwise read one file after the other.
+        open_ms: Milliseconds that each reader waits before it opens a file, as if storage were
+            slower.
 
     Returns:
         A dataset: one pass over all images.
@@ -47,12 +52,17 @@ def read_jpegs(folder: str | os.PathLike[str], *, batch_size: int, tuned: bool =
     # Consecutive files share a class. Names are small, so all of them are shuffled.
     files = files.shuffle(len(found.images))
     if not tuned:
-        return _one_by_one(files.map(_loaded(decode_then_crop)).batch(batch_size))
-    return _fed(_side_by_side(files, _loaded(crop_while_decoding)).batch(batch_size))
+        return _one_by_one(files.map(_loaded(decode_then_crop, open_ms)).batch(batch_size))
+    return _fed(_side_by_side(files, _loaded(crop_while_decoding, open_ms)).batch(batch_size))
 
 
 def read_shards(
-    folder: str | os.PathLike[str], *, batch_size: int, tuned: bool = True, cache: bool = False
+    folder: str | os.PathLike[str],
+    *,
+    batch_size: int,
+    tuned: bool = True,
+    cache: bool = False,
+    open_ms: float = 0,
 ) -> Dataset:
     """Read shards of TFRecords written by `write_shards`.
 
@@ -63,20 +73,22 @@ def read_shards(
             own, and prefetch batches; otherwise read one record after the other.
         cache: Decode each image only once and keep it in memory at 256 x 256 pixels, 192 KiB; the
             random crop is then a 224 x 224 square of it.
+        open_ms: As in `read_jpegs`.
 
     Returns:
         A dataset: one pass over all images.
     """
     paths = open_shards(folder).paths()
+
+    def read(path: Tensor) -> Dataset:
+        return tf.data.TFRecordDataset(opened(path, open_ms))
+
     if not tuned:
-        records = tf.data.TFRecordDataset(paths)
+        records = tf.data.Dataset.from_tensor_slices(paths).flat_map(read)
         return _one_by_one(records.map(_parsed(decode_then_crop)).batch(batch_size))
     files = tf.data.Dataset.from_tensor_slices(paths).shuffle(len(paths))
     records = files.interleave(
-        tf.data.TFRecordDataset,
-        cycle_length=_CYCLE,
-        num_parallel_calls=_CYCLE,
-        deterministic=False,
+        read, cycle_length=_CYCLE, num_parallel_calls=_CYCLE, deterministic=False
     )
     if cache:
         decoded = _side_by_side(records, _parsed(decode_small)).cache()
@@ -127,6 +139,20 @@ def decode_small(data: Tensor) -> Tensor:
     return tf.cast(tf.round(small), tf.uint8)
 
 
+def opened(path: Tensor, open_ms: float) -> Tensor:
+    """Return a `path` after `open_ms` milliseconds; several readers wait side by side."""
+    if not open_ms:
+        return path
+
+    def wait(given: Any) -> Any:
+        time.sleep(open_ms / 1000)
+        return given
+
+    waited = tf.numpy_function(wait, [path], tf.string)
+    waited.set_shape(())
+    return waited
+
+
 def _window(shape: Tensor) -> tuple[Tensor, ...]:
     """Return top, left, height and width of a random crop, as in Inception's training."""
     whole = tf.constant([0.0, 0.0, 1.0, 1.0], shape=(1, 1, 4))
@@ -155,8 +181,10 @@ def _cropped(image: Tensor, label: Tensor) -> tuple[Tensor, Tensor]:
     return tf.cast(part, tf.float32) / 255.0, label
 
 
-def _loaded(decode: Callable[[Tensor], Tensor]) -> Callable[[Tensor, Tensor], tuple[Tensor, ...]]:
-    return lambda path, label: (decode(tf.io.read_file(path)), label)
+def _loaded(
+    decode: Callable[[Tensor], Tensor], open_ms: float
+) -> Callable[[Tensor, Tensor], tuple[Tensor, ...]]:
+    return lambda path, label: (decode(tf.io.read_file(opened(path, open_ms))), label)
 
 
 def _parsed(decode: Callable[[Tensor], Tensor]) -> Callable[[Tensor], tuple[Tensor, ...]]:

@@ -9,21 +9,15 @@ Source:
 """
 
 import html
-import json
 import os
-import subprocess
-import sys
-import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from dsportal.data.images import find_images
 from dsportal.data.measure import Order, Rate, measure_all
 from dsportal.data.pipelines import N_READERS, n_cores
 from dsportal.data.shards import open_shards
-from dsportal.data.simulate_latency import slow_environment
-from dsportal.errors import DataError
 
 WAYS = {
     "jpeg simple": "JPEG files, one after the other",
@@ -34,9 +28,6 @@ WAYS = {
     "cache": "decoded once, kept in memory",
 }
 _COLUMNS = ("how the images are read", "images/s", "MB/s", "cores busy", "limit")
-# A measurement that takes this many times as long as planned waits for storage that hangs.
-_PATIENCE = 20
-_IMPORT_S = 120
 
 
 @dataclass(frozen=True)
@@ -171,7 +162,7 @@ def storage_report(
         jpegs: Folder of JPEG files.
         shards: Folder of shards made from them with `write_shards`.
         open_ms: Delay each opening of a file by this many milliseconds, to simulate a network file
-            system. Needs a C compiler.
+            system.
         gpu_images_per_s: Rate at which the model trains, to say whether storage, decoding or the
             GPU is the limit; 0 if not known.
         seconds: Length of each of eleven measurements.
@@ -180,11 +171,10 @@ def storage_report(
         The report.
 
     Raises:
-        DataError: If a folder holds no images or no shards, or something cannot be measured.
+        DataError: If a folder holds no images or no shards.
     """
     images, shard_folder = find_images(jpegs), open_shards(shards)
-    order = Order(str(images.path), str(shard_folder.path), seconds)
-    rates = _measure_slowed(order, open_ms) if open_ms else measure_all(order)
+    order = Order(str(images.path), str(shard_folder.path), seconds, open_ms)
     return StorageReport(
         place=images.path,
         n_images=len(images.images),
@@ -192,28 +182,5 @@ def storage_report(
         n_cores=n_cores(),
         open_ms=open_ms,
         gpu_images_per_s=gpu_images_per_s,
-        rates=rates,
+        rates=measure_all(order),
     )
-
-
-def _measure_slowed(order: Order, open_ms: float) -> dict[str, Rate]:
-    # A process of its own, since a library is preloaded at the start of a process.
-    with tempfile.TemporaryDirectory(prefix="slow-open-") as name:
-        env = slow_environment([Path(order.jpegs), Path(order.shards)], open_ms, Path(name))
-        try:
-            done = subprocess.run(
-                [sys.executable, "-m", measure_all.__module__],
-                input=json.dumps(asdict(order)),
-                env={**env, "TF_CPP_MIN_LOG_LEVEL": "2"},
-                capture_output=True,
-                text=True,
-                timeout=_IMPORT_S + _PATIENCE * order.seconds,
-                check=False,
-            )
-        except subprocess.TimeoutExpired as error:
-            raise DataError(
-                f"{order.jpegs} did not answer within {error.timeout:.0f} s."
-            ) from error
-    if done.returncode != 0:
-        raise DataError(f"{order.jpegs} cannot be measured: {done.stderr.strip()[-500:]}")
-    return {name: Rate(**rate) for name, rate in json.loads(done.stdout).items()}
