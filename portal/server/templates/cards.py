@@ -4,27 +4,19 @@ import json
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any
 
-from dsportal.slurm.errors import OptionsError
 from portal.environments.probe import probe_node
-from portal.server.templates.copies import find_template
 from portal.server.templates.kernels import (
     Match,
     OfferedKernel,
     match_kernel,
     read_needs,
 )
-from portal.server.templates.safe_folder import NotPlainError, open_folder, read_below
+from portal.server.templates.safe_folder import NotPlainError, read_below
 from portal.server.templates.source import TemplateSource
-from portal.server.templates.templates import (
-    FOLDER_NAME,
-    MOST_TEMPLATE_BYTES,
-    digest,
-    free_name,
-)
-from portal.server.templates.versions import Release, read_releases, write_releases
+from portal.server.templates.templates import FOLDER_NAME, MOST_TEMPLATE_BYTES
 
 _FRAMEWORKS = {
     "": "",
@@ -155,40 +147,3 @@ def _read_json(source: TemplateSource, path: PurePosixPath) -> dict[str, Any]:
     except (OSError, ValueError, NotPlainError):
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def restore_template(sources: Iterable[TemplateSource], home: Path, name: str) -> str:
-    """Put the site's release of a template in place, and keep the user's edited file next to it.
-
-    The template is named by its path below the templates folder.
-
-    Returns:
-        Path, from the home, of the edited file, or "" if it was not edited.
-    """
-    _, content = find_template(sources, name)
-    path = PurePosixPath(name)
-    try:
-        with open_folder(home) as folder:
-            return _replace(folder, [FOLDER_NAME, *path.parent.parts], path, content, home)
-    except (OSError, NotPlainError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise OptionsError(
-            f"{FOLDER_NAME}/{name} could not be restored ({reason}). "
-            "Make room, or rename what is in the way, then try again."
-        ) from error
-
-
-def _replace(folder: Any, parts: list[str], path: PurePosixPath, content: bytes, home: Path) -> str:
-    if parts:
-        with folder.enter(parts[0]) as inner:
-            return _replace(inner, parts[1:], path, content, home)
-    present, kept = folder.read(path.name), ""
-    releases = read_releases(home)
-    release = releases.get(str(path), Release())
-    # Neither this release nor the last one that was written: the user edited it.
-    if present is not None and digest(present) not in {digest(content), release.written}:
-        kept = free_name(folder, path, "edited")
-        folder.write(kept, present)
-    folder.write(path.name, content)
-    write_releases(home, releases | {str(path): Release(written=digest(content))})
-    return f"{FOLDER_NAME}/{path.with_name(kept)}" if kept else ""

@@ -1,4 +1,4 @@
-"""Copies of templates, which the launcher's cards open, so that templates stay as they came."""
+"""Copies of templates, which the launcher's cards open, and templates as they came."""
 
 import json
 import os.path
@@ -9,18 +9,19 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from dsportal.slurm.errors import OptionsError
-from portal.server.templates.safe_folder import Folder, NotPlainError, open_folder, read_below
+from portal.server.templates.safe_folder import (
+    NotPlainError,
+    open_below,
+    open_folder,
+    read_below,
+)
 from portal.server.templates.source import TemplateSource
 from portal.server.templates.templates import (
     FOLDER_NAME,
     MOST_TEMPLATE_BYTES,
     Installation,
     Outcome,
-)
-from portal.server.templates.versions import (
-    COPIES_RECORD_PATH,
-    read_releases,
-    write_releases,
+    reason_of,
 )
 
 COPIES_FOLDER_NAME = "work"
@@ -94,34 +95,53 @@ def copy_template(
     """
     source, content = find_template(sources, name)
     path = PurePosixPath(name)
-    releases = read_releases(home, COPIES_RECORD_PATH)
-    known = dict(releases)
     outcome = Outcome()
-    files = _Files(source, path)
-    copies = home / folder_name
+    installation = Installation(home, outcome, _Files(source, path).takes)
+    copies, below = home / folder_name, PurePosixPath(source.below)
     try:
         # It may be a link to larger storage, which the user has made.
         copies.mkdir(exist_ok=True)
-        with open_folder(copies) as folder:
-            modules = Installation(releases, outcome, folder_name, files.takes)
-            _install_beside(modules, source, folder)
-            notebook = Installation(releases, outcome, folder_name)
-            _install(notebook, _adapted(content, path, kernelspec), folder, path)
-        if releases != known:
-            write_releases(home, releases, COPIES_RECORD_PATH)
+        with (
+            open_folder(source.path) as original,
+            open_below(copies, below.parts, makes=True) as target,
+        ):
+            installation.install_folder(original, target, PurePosixPath(folder_name, below))
+        with open_below(copies, path.parent.parts, makes=True) as target:
+            notebook = _adapted(content, path, kernelspec)
+            installation.install_file(notebook, target, PurePosixPath(folder_name, path))
+        installation.save()
     except (OSError, NotPlainError) as error:
-        reason = getattr(error, "strerror", None) or error
         raise OptionsError(
-            f"{FOLDER_NAME}/{name} could not be copied to {folder_name} ({reason}). "
+            f"{FOLDER_NAME}/{name} could not be copied to {folder_name} ({reason_of(error)}). "
             "Make room, or rename what is in the way, then try again."
         ) from error
     # A new release of the notebook alone: one of a module is seen beside it.
-    stem = str(path.with_suffix("")) + ".new"
+    stem = f"{folder_name}/{path.with_suffix('')}.new"
     beside = next((each for each in outcome.beside if each.startswith(stem)), "")
-    return Copy(
-        path=f"{folder_name}/{path}",
-        beside=f"{folder_name}/{beside}" if beside else "",
-    )
+    return Copy(path=f"{folder_name}/{path}", beside=beside)
+
+
+def restore_template(sources: Iterable[TemplateSource], home: Path, name: str) -> str:
+    """Put the site's release of a template in place, and keep the user's edited file next to it.
+
+    The template is named by its path below the templates folder.
+
+    Returns:
+        Path, from the home, of the edited file, or "" if it was not edited.
+    """
+    _, content = find_template(sources, name)
+    path = PurePosixPath(FOLDER_NAME, name)
+    installation = Installation(home, Outcome())
+    try:
+        with open_below(home, path.parent.parts, makes=True) as folder:
+            kept = installation.restore_file(content, folder, path)
+        installation.save()
+    except (OSError, NotPlainError) as error:
+        raise OptionsError(
+            f"{path} could not be restored ({reason_of(error)}). "
+            "Make room, or rename what is in the way, then try again."
+        ) from error
+    return str(path.with_name(kept)) if kept else ""
 
 
 class _Files:
@@ -133,34 +153,12 @@ class _Files:
         own = [] if is_at_our_top else [notebook.parent]
         self._folders = [*own, top / _SHARED]
 
-    def takes(self, path: PurePosixPath) -> bool:
+    def takes(self, copied: PurePosixPath) -> bool:
         """Return whether a file is copied along, or what is in a folder is looked at."""
+        path = PurePosixPath(*copied.parts[1:])
         is_within = any(path.is_relative_to(folder) for folder in self._folders)
         is_above = any(folder.is_relative_to(path) for folder in self._folders)
         return is_above or (is_within and path.suffix not in {".ipynb", ".md"})
-
-
-def _install_beside(installation: Installation, source: TemplateSource, folder: Folder) -> None:
-    with open_folder(source.path) as original:
-        if not source.below:
-            installation.install_folder(original, folder, PurePosixPath())
-            return
-        with folder.enter(source.below) as own:
-            installation.install_folder(original, own, PurePosixPath(source.below))
-
-
-def _install(
-    installation: Installation,
-    content: bytes,
-    folder: Folder,
-    path: PurePosixPath,
-    n_entered: int = 0,
-) -> None:
-    if n_entered == len(path.parent.parts):
-        installation.install_file(content, folder, path)
-        return
-    with folder.enter(path.parts[n_entered]) as inner:
-        _install(installation, content, inner, path, n_entered + 1)
 
 
 def _adapted(content: bytes, path: PurePosixPath, kernelspec: Mapping[str, Any] | None) -> bytes:

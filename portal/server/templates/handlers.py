@@ -13,8 +13,8 @@ from jupyter_server.base.handlers import APIHandler
 from dsportal.slurm.errors import OptionsError
 from portal.server.base.authorization import RouteArguments, for_the_user
 from portal.server.base.feature import RegisteredKernels
-from portal.server.templates.cards import TemplateCard, list_cards, restore_template
-from portal.server.templates.copies import copy_template
+from portal.server.templates.cards import TemplateCard, list_cards
+from portal.server.templates.copies import copy_template, restore_template
 from portal.server.templates.home import Home
 from portal.server.templates.kernels import OfferedKernel, packages_beside, parse_packages
 

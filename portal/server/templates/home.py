@@ -7,7 +7,7 @@ from pathlib import Path
 from portal.server.base.shared_storage import read_storage
 from portal.server.templates.copies import copies_folder_name
 from portal.server.templates.source import TemplateSource, fetch, template_sources
-from portal.server.templates.templates import FOLDER_NAME, install_templates
+from portal.server.templates.templates import install_templates
 
 
 class Home:
@@ -46,7 +46,7 @@ class Home:
             self.problems.append(problem)
             return
         outcome = install_templates(source.path, self.path, source.below)
-        self.beside += [f"{FOLDER_NAME}/{name}" for name in outcome.beside]
+        self.beside += outcome.beside
         self.problems += outcome.problems
         for note in outcome.notes():
             self._log.info("%s", note)

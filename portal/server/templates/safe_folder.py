@@ -6,7 +6,7 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
@@ -134,26 +134,36 @@ def open_folder(path: Path) -> Iterator[Folder]:
         os.close(descriptor)
 
 
-def read_below(root: Path, relative: PurePosixPath, most_bytes: int) -> bytes | None:
-    """Return the content of a file below a folder, reached without following links.
+@contextmanager
+def open_below(root: Path, names: Iterable[str], *, makes: bool) -> Iterator[Folder]:
+    """Open a folder below `root`, reached by `names` without following links.
 
     Args:
         root: Its own path is trusted and may hold links.
-        relative: The file, from `root`.
-        most_bytes: Largest size that is accepted.
-
-    Returns:
-        None if there is no such file.
+        names: Of the folders on the way and of the last one.
+        makes: Whether they are made if they are absent.
 
     Raises:
-        NotPlainError: If there is a link or something else on the way, or the file is larger.
-        OSError: If it cannot be read.
+        NotPlainError: If a link or a file is on the way.
+        OSError: If one cannot be made or opened.
     """
     with ExitStack() as stack:
-        try:
-            folder = stack.enter_context(open_folder(root))
-            for name in relative.parts[:-1]:
-                folder = stack.enter_context(folder.enter(name, makes=False))
-        except FileNotFoundError:
-            return None
-        return folder.read(relative.name, most_bytes)
+        folder = stack.enter_context(open_folder(root))
+        for name in names:
+            folder = stack.enter_context(folder.enter(name, makes=makes))
+        yield folder
+
+
+def read_below(root: Path, relative: PurePosixPath, most_bytes: int) -> bytes | None:
+    """Return the content of the file `relative` below `root`, or None if there is none.
+
+    Raises:
+        NotPlainError: If there is a link or something else on the way, or the file is larger than
+            `most_bytes`.
+        OSError: If it cannot be read.
+    """
+    try:
+        with open_below(root, relative.parts[:-1], makes=False) as folder:
+            return folder.read(relative.name, most_bytes)
+    except FileNotFoundError:
+        return None

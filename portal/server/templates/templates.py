@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from portal.server.templates.safe_folder import Folder, NotPlainError, open_folder
+from portal.server.templates.safe_folder import Folder, NotPlainError, open_below, open_folder
 from portal.server.templates.versions import Release, read_releases, write_releases
 
 FOLDER_NAME = "templates"
@@ -19,7 +19,7 @@ NOT_TEMPLATES = ("__init__.py", "goals.toml", "tested.json")
 
 @dataclass(slots=True)
 class Outcome:
-    """The result of one installation, as names below the templates folder.
+    """The result of one installation, as paths from the home.
 
     Attributes:
         written: New templates, and unedited ones that got a new release.
@@ -36,7 +36,7 @@ class Outcome:
         if self.written:
             yield f"Copied {len(self.written)} files to {FOLDER_NAME}."
         for name in self.beside:
-            yield f"{FOLDER_NAME}/{name} is the new release of a template that you edited."
+            yield f"{name} is the new release of a template that you edited."
 
 
 def install_templates(source_dir: Path, home: Path, below: str = "") -> Outcome:
@@ -57,66 +57,66 @@ def install_templates(source_dir: Path, home: Path, below: str = "") -> Outcome:
             f"The site's templates, {source_dir}, are not on this node. Tell the administrators."
         )
         return outcome
-    releases = read_releases(home)
-    known = dict(releases)
+    place = PurePosixPath(FOLDER_NAME, below)
+    installation = Installation(home, outcome)
     try:
         with (
             open_folder(source_dir) as source,
-            open_folder(home) as folder,
-            folder.enter(FOLDER_NAME) as target,
+            open_below(home, place.parts, makes=True) as target,
         ):
-            installation = Installation(releases, outcome)
-            if below:
-                with target.enter(below) as own:
-                    installation.install_folder(source, own, PurePosixPath(below))
-            else:
-                installation.install_folder(source, target, PurePosixPath())
+            installation.install_folder(source, target, place)
     except (OSError, NotPlainError) as error:
         outcome.problems.append(
-            f"Templates could not all be copied to {home / FOLDER_NAME} ({_reason(error)}). "
+            f"Templates could not all be copied to {home / FOLDER_NAME} ({reason_of(error)}). "
             "Make room, or rename what is in the way. The next session tries again."
         )
     try:
-        if releases != known:
-            write_releases(home, releases)
+        installation.save()
     except OSError as error:
         outcome.problems.append(
-            f"It could not be noted which templates were copied ({_reason(error)}). "
+            f"It could not be noted which templates were copied ({reason_of(error)}). "
             "New releases will be put beside all of them."
         )
     return outcome
 
 
 class Installation:
-    """One run over the site's templates.
+    """Puts files of the site's into a home; paths are from the home.
 
     Args:
-        releases: The record, which is changed.
         outcome: Gets what is done.
-        folder_name: Where the templates go, from the home.
         takes: Whether a file or folder of this path is installed.
     """
 
     def __init__(
         self,
-        releases: dict[str, Release],
+        home: Path,
         outcome: Outcome,
-        folder_name: str = FOLDER_NAME,
         takes: Callable[[PurePosixPath], bool] = lambda _: True,
     ) -> None:
-        self._releases = releases
+        self._home = home
+        self._releases = read_releases(home)
+        self._known = dict(self._releases)
         self._outcome = outcome
-        self._folder_name = folder_name
         self._takes = takes
 
-    def install_folder(self, source: Folder, target: Folder, relative: PurePosixPath) -> None:
-        """Install a folder of the site's into one of the home's; `relative` is its path."""
+    def save(self) -> None:
+        """Note the releases that were written.
+
+        Raises:
+            OSError: If there is no room, or no permission.
+        """
+        if self._releases != self._known:
+            write_releases(self._home, self._releases)
+
+    def install_folder(self, source: Folder, target: Folder, path: PurePosixPath) -> None:
+        """Install a folder of the site's into one of the home's, whose path is `path`."""
         for entry in source.names():
             # Only at the top: in a folder of the site's, these names may well be templates.
-            is_ours = relative == PurePosixPath() and entry in NOT_TEMPLATES
+            is_ours = len(path.parts) == 1 and entry in NOT_TEMPLATES
             if is_ours or entry.startswith(".") or entry == "__pycache__":
                 continue
-            name = relative / entry
+            name = path / entry
             if not self._takes(name):
                 continue
             try:
@@ -127,7 +127,7 @@ class Installation:
                     self.install_file(content, target, name)
             except NotPlainError as error:
                 self._outcome.problems.append(
-                    f"{self._folder_name}/{name} was left as it is: {error}. "
+                    f"{name} was left as it is: {error}. "
                     "Rename it to get the template in the next session."
                 )
 
@@ -137,7 +137,8 @@ class Installation:
         except NotPlainError as error:
             # Otherwise whoever fills a site's folder could make users copy their own secret files.
             self._outcome.problems.append(
-                f"The site's template {name} was not copied: {error}. Tell the administrators."
+                f"The site's template {PurePosixPath(*name.parts[1:])} was not copied: {error}. "
+                "Tell the administrators."
             )
             return None
 
@@ -158,6 +159,18 @@ class Installation:
             target.write(beside, content)
             self._outcome.beside.append(str(name.with_name(beside)))
             self._releases[str(name)] = Release(written=release.written, beside=new)
+
+    def restore_file(self, content: bytes, target: Folder, name: PurePosixPath) -> str:
+        """Replace a file, and return the name beside it that keeps the user's edits, or ""."""
+        present, kept = target.read(name.name), ""
+        release = self._releases.get(str(name), Release())
+        # Neither this release nor the last one that was written: the user edited it.
+        if present is not None and digest(present) not in {digest(content), release.written}:
+            kept = free_name(target, name, "edited")
+            target.write(kept, present)
+        target.write(name.name, content)
+        self._releases[str(name)] = Release(written=digest(content))
+        return kept
 
 
 def free_name(target: Folder, name: PurePosixPath, ending: str, ours: str = "") -> str:
@@ -188,7 +201,8 @@ def _is_free(target: Folder, name: str, last_beside: str) -> bool:
     return present is None or last_beside == digest(present)
 
 
-def _reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
+    """Return why the system refused something, in its words."""
     return str(getattr(error, "strerror", None) or error)
 
 

@@ -8,8 +8,6 @@ from pathlib import Path
 from dsportal.whole_file import write_whole
 
 RECORD_PATH = Path(".local/state/data-scientist-portal/templates.json")
-# Of the copies that cards of the launcher open.
-COPIES_RECORD_PATH = RECORD_PATH.with_name("template-copies.json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,28 +23,26 @@ class Release:
     beside: str = ""
 
 
-def read_releases(home: Path, record_path: Path = RECORD_PATH) -> dict[str, Release]:
-    """Return the record: releases by path below the folder of templates, or of their copies.
+def read_releases(home: Path) -> dict[str, Release]:
+    """Return the record: releases by path from the home.
 
     An absent or broken record is empty, so nothing is overwritten.
     """
     try:
-        record = json.loads((home / record_path).read_text(encoding="utf-8"))
+        record = json.loads((home / RECORD_PATH).read_text(encoding="utf-8"))
         return {str(name): Release(**release) for name, release in record.items()}
     # Without a record each changed template counts as edited, so the user's files are safe.
     except (OSError, ValueError, TypeError, AttributeError):
         return {}
 
 
-def write_releases(
-    home: Path, releases: Mapping[str, Release], record_path: Path = RECORD_PATH
-) -> None:
+def write_releases(home: Path, releases: Mapping[str, Release]) -> None:
     """Replace the record atomically.
 
     Raises:
         OSError: If there is no room, or no permission.
     """
-    path = home / record_path
+    path = home / RECORD_PATH
     path.parent.mkdir(parents=True, exist_ok=True)
     record = {name: asdict(release) for name, release in sorted(releases.items())}
     write_whole(path, json.dumps(record, indent=1).encode())

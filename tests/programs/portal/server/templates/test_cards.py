@@ -12,7 +12,8 @@ import requests
 
 from dsportal.slurm.errors import OptionsError
 from portal.environments.probe import probe_node
-from portal.server.templates.cards import list_cards, restore_template
+from portal.server.templates.cards import list_cards
+from portal.server.templates.copies import restore_template
 from portal.server.templates.home import Home
 from portal.server.templates.kernels import OfferedKernel, parse_packages
 from portal.server.templates.source import TemplateSource, template_sources
