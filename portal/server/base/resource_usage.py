@@ -5,7 +5,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Generic, TypeVar
 
 from portal.server.base.cgroup import MIB, Allotment, Source
@@ -193,41 +193,25 @@ class Meter:
 
 def merge_samples(older: Sample, newer: Sample) -> Sample:
     """Return the average of two samples for equally long times, at the time of the newer one."""
-    gpus = older.gpus if newer.gpus is None else newer.gpus
-    if older.gpus is not None and newer.gpus is not None and len(older.gpus) == len(newer.gpus):
-        gpus = tuple(map(_merge_gpus, older.gpus, newer.gpus))
-    averages: dict[str, Any] = {
-        name: _mean(getattr(older, name), getattr(newer, name)) for name in _AVERAGED
-    }
-    memory_mib = _mean(older.memory_mib, newer.memory_mib)
-    return replace(
-        newer, gpus=gpus, memory_mib=None if memory_mib is None else round(memory_mib), **averages
-    )
+    merged: Sample = _average(older, newer)
+    return replace(merged, at_s=newer.at_s)
 
 
-_AVERAGED = (
-    "cpu_percent",
-    "programs_percent",
-    "busiest_percent",
-    "disk_read_mib_s",
-    "disk_write_mib_s",
-    "network_in_mib_s",
-    "network_out_mib_s",
-)
-
-
-def _merge_gpus(older: GpuReading, newer: GpuReading) -> GpuReading:
-    names = ("memory_mib", "temperature_c", "power_w")
-    means = {name: _mean(getattr(older, name), getattr(newer, name)) for name in names}
-    whole: dict[str, Any] = {n: None if mean is None else round(mean) for n, mean in means.items()}
-    use_percent = _mean(older.use_percent, newer.use_percent)
-    return replace(newer, use_percent=use_percent, memory_mib_of={}, **whole)
-
-
-def _mean(older: float | None, newer: float | None) -> float | None:
+def _average(older: Any, newer: Any) -> Any:
+    """Return the average of two values; what is no number, or not comparable, is the newer one."""
     if older is None or newer is None:
         return newer if older is None else older
-    return (older + newer) / 2
+    if isinstance(newer, Sample | GpuReading):
+        means = {
+            f.name: _average(getattr(older, f.name), getattr(newer, f.name)) for f in fields(newer)
+        }
+        return replace(newer, **means)
+    if isinstance(newer, tuple) and len(older) == len(newer):
+        return tuple(map(_average, older, newer))
+    if isinstance(newer, int | float):
+        mean = (older + newer) / 2
+        return round(mean) if isinstance(newer, int) else mean
+    return newer
 
 
 class _Reader(Generic[T]):

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from portal.server.base.authorization import whole_number
 from portal.server.base.cgroup import find_allotment, find_source
 from portal.server.base.gpus import Gpus
 from portal.server.base.hub_api import HubApi, HubError
@@ -74,7 +75,7 @@ class SessionMonitor:
         self.clock = SessionClock(self._hub, environment)
         self.meter = _make_meter(environment, settings.meter.interval_s)
         self.has_simulated_gpus = environment.get("PORTAL_GPUS_SIMULATED") == "1"
-        self.n_gpus = _number(environment.get("PORTAL_N_GPUS"))
+        self.n_gpus = whole_number(environment.get("PORTAL_N_GPUS", ""), 0)
         self._idle = IdleWatch(IdlePolicy.of(settings), time.monotonic())
         self._is_kernel_busy = is_kernel_busy
         self._stop_server = stop_server
@@ -248,10 +249,6 @@ def _make_meter(environment: Mapping[str, str], interval_s: float) -> Meter | No
     allotment = find_allotment(environment, source)
     gpus, activity = Gpus(environment), ProcessReader(source.pids)
     return Meter(source, gpus, allotment, interval_s=interval_s, activity=activity)
-
-
-def _number(text: str | None) -> int:
-    return int(text) if text and text.isdecimal() else 0
 
 
 def make_session_monitor(
