@@ -112,8 +112,12 @@ def write_outputs(notebook: NotebookNode, executions: Iterable[Execution]) -> li
     Returns:
         Those that were written: the ones that run, or ended while no page was there to show it.
     """
+    # nbconvert takes a while to load, and most sessions save nothing here.
+    from nbconvert.preprocessors.coalescestreams import CoalesceStreamsPreprocessor
+
     # Only its reading of messages is used; it starts no kernel.
     reader = NotebookClient(notebook)
+    joiner = CoalesceStreamsPreprocessor()
     written = []
     for execution in executions:
         index = _index_of(notebook, execution)
@@ -135,7 +139,7 @@ def write_outputs(notebook: NotebookNode, executions: Iterable[Execution]) -> li
     for cell in notebook.cells:
         # Last, since display ids count the outputs.
         if cell.cell_type == "code":
-            cell.outputs = _joined(cell.outputs)
+            joiner.preprocess_cell(cell, {}, 0)
     return written
 
 
@@ -160,19 +164,3 @@ def _is_unseen(execution: Execution) -> bool:
 def _as_received(message: dict[str, Any]) -> dict[str, Any]:
     header = {"msg_type": message["msg_type"]}
     return {**message, "header": header, "parent_header": {}}
-
-
-def _joined(outputs: list[NotebookNode]) -> list[NotebookNode]:
-    joined: list[NotebookNode] = []
-    for output in outputs:
-        last = joined[-1] if joined else NotebookNode(output_type="")
-        are_streams = last.output_type == output.output_type == "stream"
-        if are_streams and last.name == output.name:
-            last.setdefault("pieces", [last.text]).append(output.text)
-        else:
-            joined.append(output)
-    for output in joined:
-        # Joined once, since text that is made longer piece by piece takes ever longer.
-        if pieces := output.pop("pieces", None):
-            output.text = "".join(pieces)
-    return joined
