@@ -1,8 +1,8 @@
 """Puts a unix socket in front of a web tool that can only listen on a port; run as a program.
 
-    web_tool_process PARENT_PID SOCKET PROGRAM ARGUMENT ...
+    web_tool_process SOCKET PROGRAM ARGUMENT ...
 
-The tool runs in a network namespace of its own, where nobody else reaches its port; "@PORT@" in its
+It is started with a private network, where nobody else reaches the tool's port; "@PORT@" in the
 arguments becomes the number. Needs only the standard library.
 """
 
@@ -15,11 +15,7 @@ import socket
 import sys
 from collections.abc import Sequence
 
-from portal.server.base.child_process import (
-    PrivateNetworkError,
-    die_with,
-    enter_private_network,
-)
+from portal.server.base.child_process import REASON_VARIABLE, die_with
 
 _PORT_MARK = "@PORT@"
 _START_TIMEOUT_S = 120
@@ -36,13 +32,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The tool's exit status; 1 if it cannot be run without others reaching it.
     """
-    parent_pid, socket_path, *command = sys.argv[1:] if argv is None else argv
-    if not die_with(int(parent_pid)):
-        return 1
-    try:
-        enter_private_network()
-    except PrivateNetworkError as error:
-        sys.stderr.write(f"The tool would be open to other users, because {error}. Not started.\n")
+    socket_path, *command = sys.argv[1:] if argv is None else argv
+    if reason := os.environ.get(REASON_VARIABLE):
+        sys.stderr.write(f"The tool would be open to other users, because {reason}. Not started.\n")
         return 1
     return asyncio.run(_serve(socket_path, command))
 

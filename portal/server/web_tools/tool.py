@@ -1,6 +1,5 @@
 """A web tool of a session: its command as a template of jupyter-server-proxy."""
 
-import os
 import secrets
 import signal
 import sys
@@ -56,8 +55,8 @@ class WebTool:
             return [*_WITHOUT_TOKENS, *bound(words, number=signal.SIGTERM)]
         # Hidden from jupyter-server-proxy, which would fill in a port of its own.
         words = [_escaped(word.replace("{port}", "@PORT@")) for word in self.command]
-        program = (sys.executable, "-c", _PROGRAM, str(os.getpid()))
-        return [*_WITHOUT_TOKENS, *program, "{unix_socket}", *words]
+        program = (sys.executable, "-c", _PROGRAM, "{unix_socket}")
+        return [*_WITHOUT_TOKENS, *bound([*program, *words], has_private_network=True)]
 
     def variables(self) -> dict[str, str]:
         """Return the variables as templates of jupyter-server-proxy, with doubled braces."""
