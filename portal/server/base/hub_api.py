@@ -26,6 +26,9 @@ class HubApi:
     Args:
         environment: JUPYTERHUB_API_URL, JUPYTERHUB_API_TOKEN and, with internal TLS, the paths
             JUPYTERHUB_SSL_KEYFILE, JUPYTERHUB_SSL_CERTFILE and JUPYTERHUB_SSL_CLIENT_CA.
+
+    Raises:
+        HubError: From each method, if the hub refuses or does not answer.
     """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
@@ -34,11 +37,7 @@ class HubApi:
         self._tls = tls_context(environment)
 
     async def read_session(self) -> dict[str, Any]:
-        """Return what the hub says of the session; see `spawner.hub.session_api`.
-
-        Raises:
-            HubError: If the hub did not answer.
-        """
+        """Return what the hub says of the session; see `spawner.hub.session_api`."""
         return await self._ask("GET", "session")
 
     async def read_place(self, job_id: int) -> str:
@@ -71,27 +70,15 @@ class HubApi:
         return await self._ask("POST", "extend")
 
     async def end(self, *, is_idle: bool = False) -> None:
-        """End the session, and this server with it; `is_idle` is the reason that its user reads.
-
-        Raises:
-            HubError: If the hub did not answer.
-        """
+        """End the session, and this server with it; `is_idle` is the reason that its user reads."""
         await self._ask("DELETE", "session?because=idle" if is_idle else "session")
 
     async def report_visit(self, visitor: str, address: str) -> None:
-        """Report that another user, `visitor`, uses this session from `address`.
-
-        Raises:
-            HubError: If the hub did not answer.
-        """
+        """Report that another user, `visitor`, uses this session from `address`."""
         await self._ask("POST", "visit", {"visitor": visitor, "address": address})
 
     async def report_given_back(self, notebook: str, idle_s: float) -> None:
-        """Report that the idle GPUs of a notebook's kernel were given back.
-
-        Raises:
-            HubError: If the hub did not answer.
-        """
+        """Report that the idle GPUs of a notebook's kernel were given back."""
         await self._ask("POST", "given-back", {"notebook": notebook, "idle_s": round(idle_s)})
 
     async def read_guest(self, name: str) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """One file that is uploaded in chunks and passed on to S3 in parts, while this server runs."""
 
 import threading
-from collections.abc import Mapping
 
 from dsportal.slurm.errors import PortalError
 from portal.server.s3.errors import S3Error, S3SilentError
@@ -163,11 +162,6 @@ class S3Uploads:
         """Give all of them up."""
         for upload in self._known.values():
             upload.cancel()
-
-    @property
-    def running(self) -> Mapping[tuple[str, str, int, int], S3Upload]:
-        """Those that have not ended."""
-        return {place: upload for place, upload in self._known.items() if not upload.is_over}
 
     def _forget(self) -> None:
         # Those that have ended are known a while: the answer to the last chunk may be lost.
