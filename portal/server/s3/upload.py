@@ -1,6 +1,8 @@
 """One file that is uploaded in chunks and passed on to S3 in parts, while this server runs."""
 
+import socket
 import threading
+from contextlib import suppress
 
 from dsportal.slurm.errors import PortalError
 from portal.server.s3.errors import S3Error, S3SilentError
@@ -25,6 +27,9 @@ class S3Upload:
 
     Args:
         size_bytes: Its size.
+
+    Attributes:
+        offset: How many bytes have arrived.
     """
 
     def __init__(self, store: Store, bucket: str, key: str, size_bytes: int) -> None:
@@ -32,19 +37,14 @@ class S3Upload:
         self._bucket = bucket
         self._key = key
         self._size_bytes = size_bytes
-        self._changed = threading.Condition()
-        self._chunk = memoryview(b"")
-        self._offset = 0
-        self._is_cancelled = False
+        # What S3 has not taken holds the browser up, so that an upload takes little memory.
+        self._given, self._taken = socket.socketpair()
+        self._taken.settimeout(_PATIENCE_S)
+        self._turn = threading.Lock()
         self._error: BaseException | None = None
+        self.offset = 0
         self._thread = threading.Thread(target=self._send, name="s3-upload", daemon=True)
         self._thread.start()
-
-    @property
-    def offset(self) -> int:
-        """How many bytes have arrived."""
-        with self._changed:
-            return self._offset
 
     @property
     def is_over(self) -> bool:
@@ -77,44 +77,39 @@ class S3Upload:
         Returns:
             How many bytes have arrived now.
         """
-        with self._changed:
-            if offset != self._offset or offset + len(chunk) > self._size_bytes:
+        with self._turn:
+            if offset != self.offset or offset + len(chunk) > self._size_bytes:
                 raise PortalError(
-                    f"{self._offset} of {self._size_bytes} bytes have arrived: bytes {offset} to"
+                    f"{self.offset} of {self._size_bytes} bytes have arrived: bytes {offset} to"
                     f" {offset + len(chunk)} do not follow.",
                     http_status=409,
                 )
-            if chunk:
-                # One at a time: the memory that an upload takes stays small.
-                self._changed.wait_for(lambda: not self._chunk or self._error is not None)
-                if self._error is None:
-                    self._chunk = memoryview(chunk)
-                    self._offset += len(chunk)
-                    self._changed.notify_all()
-            is_last = self._offset == self._size_bytes
-        if is_last:
+            is_taken = False
+            # It is closed after an error, which is told below.
+            with suppress(OSError):
+                self._given.sendall(chunk)
+                self.offset += len(chunk)
+                is_taken = True
+        if not is_taken or self.offset == self._size_bytes:
             self._thread.join()
         if self._error is not None:
             raise self._error
-        return self._offset
+        return self.offset
 
     def cancel(self) -> None:
         """Give it up; S3 keeps nothing of it."""
-        with self._changed:
-            self._is_cancelled = True
-            self._changed.notify_all()
+        with suppress(OSError):
+            self._given.shutdown(socket.SHUT_RDWR)
 
     def read(self, n_bytes: int) -> bytes:
         """Return the next bytes for S3, `n_bytes` at most."""
-        with self._changed:
-            is_there = self._changed.wait_for(
-                lambda: bool(self._chunk) or self._is_cancelled, _PATIENCE_S
-            )
-            if self._is_cancelled or not is_there:
-                raise GivenUpError
-            piece, self._chunk = bytes(self._chunk[:n_bytes]), self._chunk[n_bytes:]
-            self._changed.notify_all()
-            return piece
+        try:
+            piece = self._taken.recv(min(n_bytes, MIB))
+        except TimeoutError:
+            piece = b""
+        if not piece:
+            raise GivenUpError
+        return piece
 
     def _send(self) -> None:
         try:
@@ -122,15 +117,14 @@ class S3Upload:
                 self._bucket, self._key, self, self._size_bytes, part_bytes(self._size_bytes)
             )
         except GivenUpError:
-            self._end(S3Error("The upload was given up. Upload the file again."))
+            self._error = S3Error("The upload was given up. Upload the file again.")
         # Whatever it was, the user waits for an answer.
         except Exception as error:
-            self._end(error)
-
-    def _end(self, error: BaseException) -> None:
-        with self._changed:
             self._error = error
-            self._changed.notify_all()
+        finally:
+            self._taken.close()
+            with self._turn:
+                self._given.close()
 
 
 class S3Uploads:

@@ -1,5 +1,6 @@
 """An upload to S3, with a store that is held up by the test."""
 
+import math
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -7,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from dsportal.slurm.errors import PortalError
 from portal.server.s3 import upload as module
 from portal.server.s3.errors import S3Error, S3SilentError
-from portal.server.s3.upload import S3Upload
+from portal.server.s3.upload import MIB, S3Upload
 from tests.support.eventually import eventually
 
 
@@ -20,11 +22,12 @@ class SlowStore:
         self.has_read = threading.Event()
         self.may_answer = threading.Event()
         self.refusal: Exception | None = None
+        self.most_bytes: float = math.inf
 
     def write(self, bucket: str, key: str, source: Any, size_bytes: int, part_bytes: int) -> None:
         """Read it all, as `Store.write`."""
         n_bytes = 0
-        while n_bytes < size_bytes:
+        while n_bytes < min(size_bytes, self.most_bytes):
             n_bytes += len(source.read(part_bytes))
         self.has_read.set()
         self.may_answer.wait()
@@ -74,3 +77,35 @@ def test_a_file_that_s3_refuses_in_its_last_answer_has_not_arrived(store: SlowSt
 
     with pytest.raises(S3Error, match="too small"):
         upload.arrived()
+
+
+def test_bytes_that_s3_no_longer_takes_are_answered_with_its_error(store: SlowStore) -> None:
+    store.refusal = S3Error("The bucket is gone.")
+    store.may_answer.set()
+    store.most_bytes = 1
+    upload = S3Upload(store, "lab", "big.bin", 4 * MIB)  # type: ignore[arg-type]
+
+    with pytest.raises(S3Error, match="bucket is gone"):
+        upload.feed(0, bytes(2 * MIB))
+
+
+def test_an_upload_that_is_given_up_ends(store: SlowStore) -> None:
+    store.may_answer.set()
+    upload = S3Upload(store, "lab", "big.bin", 4)  # type: ignore[arg-type]
+    assert upload.feed(0, b"ab") == 2
+
+    upload.cancel()
+
+    eventually(lambda: upload.is_over, timeout_s=10)
+    with pytest.raises(S3Error, match="given up"):
+        upload.feed(2, b"c")
+
+
+def test_the_same_bytes_are_taken_once(store: SlowStore) -> None:
+    store.may_answer.set()
+    upload = S3Upload(store, "lab", "big.bin", 4)  # type: ignore[arg-type]
+    upload.feed(0, b"ab")
+
+    with pytest.raises(PortalError, match="2 of 4 bytes have arrived"):
+        upload.feed(0, b"ab")
+    upload.cancel()
