@@ -24,7 +24,7 @@ ROOMS = ("spawner/hub/patches", "spawner/node/patches", "portal/server/patches")
 ROOMS_OF_KERNELS = ("portal/dsportal/dsportal/start", "portal/dsportal/dsportal/rendezvous")
 OWN = {"spawner", "portal", "dsportal", "notebook_templates", "__future__"}
 # Python's own, with one underscore by custom.
-PUBLIC = {"_exit", "_getframe", "_ArgumentGroup", "_create_unverified_context"}
+PUBLIC = {"_exit", "_getframe", "_replace", "_ArgumentGroup", "_create_unverified_context"}
 FILES = sorted(
     path
     for part in ("spawner", "portal")
