@@ -18,6 +18,7 @@ from tests.hub.test_kernel_gpus import (
     notices,
     run,
     session,
+    site_with,
 )
 from tests.lab.faults.slurm_faults import urgent_job
 from tests.support import parts
@@ -32,6 +33,8 @@ __all__ = ["session"]
 
 # Longer than the time after which a job without its session ends by itself.
 AWAY_S = 40
+# Twice what a job of `little_memory` has.
+FILL = "print('on', flush=True); full = b'x' * 2**31"
 
 
 def node_of(job_id: str) -> str:
@@ -114,6 +117,42 @@ def test_a_kernel_that_is_killed_starts_again_in_its_job_and_says_so(session: Se
     assert "not defined" in session.run("held")
     assert session.run(WHERE).split()[1] == "1"
     assert [line.split()[1] for line in kernel_jobs()] == [job]
+
+
+@pytest.fixture
+def little_memory() -> Iterator[None]:
+    """Let a GPU come with one GiB."""
+    rule = re.compile("(memory_per_gpu_gib = )[0-9]+")
+    with site_with(lambda settings: rule.sub(r"\g<1>1", settings)):
+        yield
+
+
+@pytest.mark.release
+def test_a_kernel_that_fills_the_memory_of_its_job_starts_again_there_and_says_so(
+    little_memory: None, session: Session
+) -> None:
+    job = with_gpu(session)
+    asyncio.run(leave_after(session, session.kernel, FILL, "on"))
+
+    eventually(lambda: is_told(session, "the memory of its job was full"), timeout_s=60)
+    assert is_told(session, "ask for more GPUs")
+    assert "not defined" in session.run("held")
+    assert session.run(WHERE).split()[1] == "1"
+    assert [line.split()[1] for line in kernel_jobs()] == [job]
+
+
+@pytest.mark.release
+def test_a_kernel_whose_whole_job_ends_for_want_of_memory_goes_on_without_gpus(
+    little_memory: None, session: Session
+) -> None:
+    job = with_gpu(session)
+    # Linux kills what runs the job first, and then Slurm ends all of it.
+    parent = "import os; open(f'/proc/{os.getppid()}/oom_score_adj', 'w').write('1000')"
+    asyncio.run(leave_after(session, session.kernel, f"{parent}\n{FILL}", "on"))
+
+    expect_home(session, "used more memory than it had")
+    assert run("sacct", "-nXP", "-j", job, "-o", "State") == "OUT_OF_MEMORY"
+    assert is_told(session, "more GPUs, since memory comes with them")
 
 
 def test_a_hub_that_is_restarted_changes_nothing_for_a_kernel_with_gpus(session: Session) -> None:

@@ -6,15 +6,19 @@ import pwd
 import re
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
 
+from tests.hub.private_slapd import Authority
+from tests.hub.private_smtpd import DOMAIN, Smtpd, running_smtpd
 from tests.support import parts
-from tests.support.eventually import eventually
+from tests.support.eventually import eventually, throughout
 from tests.support.kernels import ask, connect, run_over
 from tests.support.portal_client import ADDRESS, PortalClient
 from tests.support.put_back import kept, put_back
@@ -27,6 +31,10 @@ WHERE = "import os; print(os.environ.get('SLURM_JOB_NAME'), os.environ.get('SLUR
 SETTINGS = Path("/etc/data-scientist-portal/portal.toml")
 # The session itself is given time to save, and so ends later than they go back.
 IDLE = "\n[idle]\nafter_minutes = 0.2\nwarning_minutes = 0.2\n[meter]\ninterval_s = 1\n"
+MAIL = '[mail]\nserver = "127.0.0.1:{port}"\nsender = "portal@{domain}"\ndomain = "{domain}"\n'
+# Those of the system, with which the hub checks a mail server.
+AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
+TWO_LOOKS_S = 40
 DSPORTAL = "/opt/data-scientist-portal/environments/hub/bin/dsportal"
 FOLDER = Path(pwd.getpwnam(USER).pw_dir) / ".local/state/data-scientist-portal/kernels"
 
@@ -34,14 +42,14 @@ FOLDER = Path(pwd.getpwnam(USER).pw_dir) / ".local/state/data-scientist-portal/k
 class Session:
     """A small session without a GPU, with a kernel."""
 
-    def __init__(self) -> None:
+    def __init__(self, **options: str) -> None:
         self.client = PortalClient(USER)
         self.client.login()
         self.token = self.client.token()
         self.host = ADDRESS
         self.http = requests.Session()
         self.http.headers["Authorization"] = f"token {self.token}"
-        self.client.start(self.token, gpus=0)
+        self.client.start(self.token, gpus=0, **options)
         self.kernel = ask(self, "POST", "api/kernels", json={"name": "python3"})["id"]
 
     def run(self, code: str) -> str:
@@ -86,16 +94,27 @@ def notices(session: Session) -> list[str]:
     return list(ask(session, "GET", "portal/api/session")["notices"])
 
 
-@pytest.fixture
-def quick_idleness() -> Iterator[None]:
-    """Let the portal take idle GPUs back after some seconds."""
+@contextmanager
+def site_with(change: Callable[[str], str]) -> Iterator[None]:
+    """Let the hub run with other settings for a while."""
     with kept(SETTINGS):
         parts.stop("hub")
-        SETTINGS.write_text(SETTINGS.read_text() + IDLE)
+        SETTINGS.write_text(change(SETTINGS.read_text()))
         parts.start("hub")
         yield
         parts.stop("hub")
     parts.start("hub")
+
+
+@pytest.fixture
+def quick_idleness(authority: Authority) -> Iterator[Smtpd]:
+    """Let the portal take idle GPUs back after some seconds, and write to a mail server."""
+    with running_smtpd(authority) as smtpd, kept(AUTHORITIES):
+        with AUTHORITIES.open("a") as authorities:
+            authorities.write(authority.certificate.read_text())
+        mail = MAIL.format(port=smtpd.port, domain=DOMAIN)
+        with site_with(lambda settings: settings + IDLE + mail):
+            yield smtpd
 
 
 @pytest.fixture
@@ -286,9 +305,12 @@ def test_a_session_without_gpus_follows_one_with_them_and_has_its_variables() ->
         session.client.stop(session.token)
 
 
-def test_idle_gpus_go_back_after_a_warning_and_the_variables_stay(quick_idleness: None) -> None:
-    session = Session()
+def test_idle_gpus_go_back_after_a_warning_with_one_mail_and_the_variables_stay(
+    quick_idleness: Smtpd,
+) -> None:
+    session = Session(mail="At the end")
     try:
+        session.open("a.ipynb")
         session.run("%gpu 1")
         session.has(1)
         session.run("kept = 1; import time; time.sleep(15)")
@@ -299,5 +321,14 @@ def test_idle_gpus_go_back_after_a_warning_and_the_variables_stay(quick_idleness
         eventually(lambda: not kernel_jobs(), timeout_s=30)
         assert session.run("print(kept)") == "1\n"
         assert not session.run(WHERE).startswith("kernel-of-")
+
+        told = eventually(lambda: given_back(quick_idleness), TWO_LOOKS_S)
+        assert "The GPUs of a.ipynb did nothing for" in told[0].get_content()
+        throughout(lambda: len(given_back(quick_idleness)) == 1, for_s=TWO_LOOKS_S)
     finally:
         session.client.stop(session.token)
+
+
+def given_back(smtpd: Smtpd) -> list[EmailMessage]:
+    """Return the mail about GPUs that the user has got."""
+    return [mail for mail in smtpd.mail_to(USER) if "given back" in str(mail["Subject"])]
