@@ -49,11 +49,14 @@ class Death:
         kernel_id: Its id, which stays the same when it is restarted.
         status: Exit status, negative for a signal; None if not known.
         is_restarted: Whether it is restarted now.
+        is_out_of_memory: Of one in a job of its own, whether the job's memory was full; None for
+            one of the session.
     """
 
     kernel_id: str
     status: int | None
     is_restarted: bool
+    is_out_of_memory: bool | None = None
 
 
 class KernelListener:
@@ -152,9 +155,15 @@ def _restarter(tell: Callable[[Death], None]) -> type[AsyncIOLoopKernelRestarter
 
         def _tell(self, *, is_restarted: bool) -> None:
             kernel = self.kernel_manager
-            # Only one on this node has a process; any other tells the status itself.
+            # Only one on this node has a process; any other tells all of it itself.
             process = getattr(kernel.provisioner, "process", kernel.provisioner)
-            status = getattr(process, "returncode", None)
-            tell(Death(kernel_id=kernel.kernel_id, status=status, is_restarted=is_restarted))
+            tell(
+                Death(
+                    kernel_id=kernel.kernel_id,
+                    status=getattr(process, "returncode", None),
+                    is_restarted=is_restarted,
+                    is_out_of_memory=getattr(process, "is_out_of_memory", None),
+                )
+            )
 
     return Restarter

@@ -79,6 +79,7 @@ class Progress:
         n_starts: Times that the kernel was started.
         n_ends: Times that it has ended by itself, or was ended for another start.
         status: Exit status of the last one that ended, negative for a signal.
+        is_out_of_memory: Whether Linux has killed something for want of the job's memory meanwhile.
         is_over: Whether the job itself ends.
         node: Where the job runs, by Slurm's name, or "".
     """
@@ -86,6 +87,7 @@ class Progress:
     n_starts: int = 0
     n_ends: int = 0
     status: int = 0
+    is_out_of_memory: bool = False
     is_over: bool = False
     node: str = ""
 
@@ -114,6 +116,7 @@ class Job:
         self._others: list[subprocess.Popen[bytes]] = []
         self._is_measured = False
         self._n_absent = 0
+        self._n_killed = 0
 
     def run(self) -> int:
         """Run until the session or the job ends.
@@ -191,7 +194,12 @@ class Job:
                     self._others.append(_start([*METER, str(self._folder)], env=os.environ))
         if signal.sigtimedwait({signal.SIGTERM}, _OWN_END_S) is not None:
             return False
-        self._tell(n_ends=self._progress.n_starts, status=self._kernel.returncode)
+        n_killed, self._n_killed = self._n_killed, _count_killed()
+        self._tell(
+            n_ends=self._progress.n_starts,
+            status=self._kernel.returncode,
+            is_out_of_memory=self._n_killed > n_killed,
+        )
         return True
 
     def _is_unwanted(self) -> bool:
@@ -230,6 +238,17 @@ def _start(
         preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, ()),
         start_new_session=True,
     )
+
+
+def _count_killed() -> int:
+    """Return how many processes of the job Linux has killed for want of memory."""
+    # Not at the start, which it would slow down.
+    from portal.server.base.cgroup import find_source
+
+    try:
+        return find_source(os.environ).n_killed_for_memory()
+    except (OSError, ValueError):
+        return 0
 
 
 def _is_here(word: str) -> bool:

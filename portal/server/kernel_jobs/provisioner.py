@@ -50,6 +50,8 @@ class SlurmProvisioner(KernelProvisionerBase):
     is_over = False
     # Exit status of the kernel that ended last, negative for a signal.
     returncode: int | None = None
+    # Whether it ended while the memory of the job was full.
+    is_out_of_memory = False
     _n_started = 0
     _address = ""
     _n_gpus = 0
@@ -162,7 +164,7 @@ class SlurmProvisioner(KernelProvisionerBase):
         progress = await asyncio.to_thread(Progress.read, self.folder)
         if progress.n_ends < self._n_started:
             return None
-        self.returncode = progress.status
+        self.returncode, self.is_out_of_memory = progress.status, progress.is_out_of_memory
         return self.returncode
 
     async def wait(self) -> int | None:

@@ -30,6 +30,11 @@ _SAVE_MEMORY = (
     "Use smaller batches, shut down kernels that you do not need, or start a session with more "
     "memory."
 )
+_JOB_OUT_OF_MEMORY = "was killed because the memory of its job was full"
+_SAVE_MEMORY_OF_JOB = (
+    "Use smaller batches, load less data at a time, or ask for more GPUs, since memory comes with "
+    "them."
+)
 _RESTARTED = "It has been restarted, and its memory is lost."
 _GIVEN_UP = "It died again each time it was restarted. To try once more: Kernel, Restart Kernel."
 
@@ -84,20 +89,14 @@ class DeadKernels:
             self._notices[message.kernel_id] = replace(notice, is_over=True)
 
     def _note_soon(self, death: Death) -> None:
-        note = self.note(death.kernel_id, death.status, death.is_restarted)
-        task = asyncio.get_running_loop().create_task(note)
+        task = asyncio.get_running_loop().create_task(self.note(death))
         # The loop itself keeps no reference.
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def note(self, kernel_id: str, status: int | None, is_restarted: bool) -> None:
-        """Note the death of a kernel.
-
-        Args:
-            kernel_id: Its id, which stays the same when it is restarted.
-            status: Its exit status, negative for a signal; None if not known.
-            is_restarted: Whether it is restarted now.
-        """
+    async def note(self, death: Death) -> None:
+        """Note the death of a kernel."""
+        kernel_id = death.kernel_id
         n_killed = self._count_killed()
         is_out_of_memory = n_killed > self._n_killed
         self._n_killed = n_killed
@@ -105,9 +104,8 @@ class DeadKernels:
         n_deaths = last.n_deaths + 1 if last and last.began_s > self._clock() - NOTICE_S else 1
         sentence = describe_death(
             await self._notebook_of(kernel_id),
-            status,
+            death,
             is_out_of_memory=is_out_of_memory,
-            is_restarted=is_restarted,
             n_deaths=n_deaths,
         )
         self._log.warning("%s", sentence)
@@ -122,34 +120,39 @@ class DeadKernels:
 
 def describe_death(
     notebook: str,
-    status: int | None,
+    death: Death,
     *,
     is_out_of_memory: bool,
-    is_restarted: bool,
     n_deaths: int = 1,
 ) -> str:
     """Return what the user is told about a kernel that has died.
 
     Args:
         notebook: Path of its notebook, or "".
-        status: Its exit status, negative for a signal; None if not known.
+        death: How it died.
         is_out_of_memory: Whether a process of the session has been killed for want of memory.
-        is_restarted: Whether it is restarted now.
         n_deaths: Times that it has died lately, this one included.
     """
     name = PurePosixPath(notebook).name
     subject = f"The kernel of {name}" if name else "A kernel of this session"
-    advice = [_SAVE_MEMORY] if status == -signal.SIGKILL else []
+    has_job = death.is_out_of_memory is not None
+    memory = _SAVE_MEMORY_OF_JOB if has_job else _SAVE_MEMORY
+    advice = [memory] if death.status == -signal.SIGKILL else []
     times = [f"It has died {n_deaths} times in a few minutes."] if n_deaths > 1 else []
-    end = _RESTARTED if is_restarted else _GIVEN_UP
-    return " ".join([f"{subject} {_reason(status, is_out_of_memory)}.", *times, *advice, end])
+    end = _RESTARTED if death.is_restarted else _GIVEN_UP
+    full = ""
+    if death.is_out_of_memory:
+        full = _JOB_OUT_OF_MEMORY
+    elif is_out_of_memory and not has_job:
+        full = _OUT_OF_MEMORY
+    return " ".join([f"{subject} {_reason(death.status, full)}.", *times, *advice, end])
 
 
-def _reason(status: int | None, is_out_of_memory: bool) -> str:
+def _reason(status: int | None, full: str) -> str:
     if status is None:
         return "has died"
     if status >= 0:
         return f"ended by itself with exit status {status}"
     if status == -signal.SIGKILL:
-        return _OUT_OF_MEMORY if is_out_of_memory else _KILLED
+        return full or _KILLED
     return _REASONS.get(-status, f"was ended by signal {-status}")

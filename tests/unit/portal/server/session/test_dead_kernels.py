@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from portal.server.base.cgroup import Usage
-from portal.server.base.kernel_listener import Published
+from portal.server.base.kernel_listener import Death, Published
 from portal.server.session.dead_kernels import NOTICE_S, DeadKernels, describe_death
 
 
@@ -64,8 +64,16 @@ def published(kernel_id: str, kind: str) -> Published:
     )
 
 
-def note(dead: DeadKernels, kernel_id: str, status: int | None) -> str:
-    asyncio.run(dead.note(kernel_id, status, is_restarted=True))
+def note(
+    dead: DeadKernels, kernel_id: str, status: int | None, is_out_of_memory: bool | None = None
+) -> str:
+    death = Death(
+        kernel_id=kernel_id,
+        status=status,
+        is_restarted=True,
+        is_out_of_memory=is_out_of_memory,
+    )
+    asyncio.run(dead.note(death))
     return dead.notices()[-1]
 
 
@@ -99,6 +107,18 @@ def test_a_kernel_that_was_killed_for_its_memory_is_told_from_one_that_was_only_
     assert "Use smaller batches" in said
 
 
+def test_a_kernel_in_a_job_of_its_own_is_told_of_the_memory_of_that_job(
+    dead: DeadKernels, source: Source
+) -> None:
+    assert "the memory of its job was full" in note(dead, "k1", -signal.SIGKILL, True)
+
+    source.n_killed += 1
+
+    said = note(dead, "k2", -signal.SIGKILL, False)
+    assert "most often because memory was full" in said
+    assert "more GPUs" in said
+
+
 def test_a_second_death_is_another_notice_in_place_of_the_first(dead: DeadKernels) -> None:
     note(dead, "k1", -signal.SIGSEGV)
 
@@ -128,6 +148,7 @@ def test_a_notice_is_taken_away_after_a_while(dead: DeadKernels, clock: Clock) -
 
 
 def test_a_kernel_that_is_given_up_says_what_to_do() -> None:
-    said = describe_death("a.ipynb", 1, is_out_of_memory=False, is_restarted=False)
+    death = Death(kernel_id="k1", status=1, is_restarted=False)
+    said = describe_death("a.ipynb", death, is_out_of_memory=False)
 
     assert said.endswith("To try once more: Kernel, Restart Kernel.")
