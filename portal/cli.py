@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from dsportal.laptop.host import LaptopError
 from dsportal.slurm.errors import PortalError
 from portal import activate_command, job_command, session_command, sweep_command
 from portal.confirmation import Commands
@@ -28,7 +29,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: Arguments without the program's name; None takes those of the process.
 
     Returns:
-        0 for success, 1 with one line on standard error if not, 130 after Ctrl-C.
+        0 for success, 1 with one line on standard error if not, 3 if the portal did not answer,
+        130 after Ctrl-C.
     """
     return _run(build_parser().parse_args(argv))
 
@@ -51,12 +53,12 @@ def user_main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    run: Callable[[argparse.Namespace], int] = arguments.run
+    run: Callable[[argparse.Namespace], int | None] = arguments.run
     try:
-        return run(arguments)
-    except PortalError as error:
+        return run(arguments) or EXIT_OK
+    except (PortalError, LaptopError) as error:
         print(f"dsportal: {error}", file=sys.stderr)
-        return EXIT_ERROR
+        return getattr(error, "exit_code", EXIT_ERROR)
     # The reader of the output, such as head, has ended.
     except BrokenPipeError:
         return EXIT_ERROR

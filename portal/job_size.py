@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dsportal.errors import LaunchError
+from dsportal.laptop import cli as laptop
 from dsportal.launch.layout import parse_layout
 from dsportal.launch.sbatch import JobRequest, mail_to
 from dsportal.slurm.errors import PortalError
@@ -39,14 +40,7 @@ class JobError(PortalError):
 
 def add_size(parser: argparse.ArgumentParser) -> None:
     """Add the options of a job's size and place, and of mail about it."""
-    parser.add_argument(
-        "--gpus", type=int, default=1, help="number of GPUs on all nodes together (default: 1)"
-    )
-    parser.add_argument("--nodes", type=int, default=1, help="number of nodes (default: 1)")
-    hours = ResourceSettings().session_hours
-    parser.add_argument(
-        "--hours", type=float, default=hours, help=f"time limit in hours (default: {hours:g})"
-    )
+    laptop.add_size(parser, ResourceSettings().session_hours)
     for word, what in (
         ("partition", "Slurm partition"),
         ("account", "Slurm account"),

@@ -1,67 +1,119 @@
-"""The commands of `dsportal` for the session that they run in, and for its user's jobs."""
+"""The commands of `dsportal` for the session that they run in, and for its user's other work.
+
+Those that a laptop has, too, are its own, with a portal that is asked by way of the session.
+"""
 
 import argparse
 import http.client
 import os
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from dsportal.laptop.cli import add_logs_arguments
+from dsportal.laptop import verbs
+from dsportal.laptop.cli import add_shared
 from dsportal.laptop.completion import completion
-from dsportal.laptop.host import LaptopError
-from dsportal.laptop.verbs import answer, describe_end, show_jobs, show_logs
-from dsportal.session_socket import VARIABLE, ask
-from dsportal.slurm.errors import PortalError
+from dsportal.laptop.host import Host, LaptopError
+from dsportal.laptop.rest import Portal, UnreachableError, refusal
+from dsportal.session_socket import VARIABLE, open_answer
 from portal.confirmation import Commands, add_yes, confirm
+
+_Run = Callable[[argparse.Namespace], int | None]
+_PATIENCE_S = 60.0
 
 
 def add_commands(commands: Commands, parser: argparse.ArgumentParser) -> None:
-    """Add `extend`, `stop`, `jobs`, `logs` and `completion` to `commands` of `parser`."""
-    extend = commands.add_parser("extend", help="give this session more time, by the site's step")
-    extend.set_defaults(run=extend_session)
-    stop = commands.add_parser("stop", help="end this session")
+    """Add the commands to those of `parser`."""
+
+    def add(run: _Run, text: str, word: str = "") -> argparse.ArgumentParser:
+        command: argparse.ArgumentParser = commands.add_parser(word or run.__name__, help=text)
+        command.set_defaults(run=_OWN.get(run, run), portal=lambda _: own_portal())
+        return command
+
+    add_shared(add, is_own=True)
+    extend = add(extend_session, "give this session more time, by the site's step", "extend")
+    stop = add(stop_session, "end this session", "stop")
     add_yes(stop)
-    stop.set_defaults(run=stop_session)
-    jobs = commands.add_parser("jobs", help="list your Slurm jobs and runs")
-    jobs.set_defaults(run=list_jobs)
-    logs = commands.add_parser("logs", help="show the output of a job or a run")
-    add_logs_arguments(logs)
-    logs.set_defaults(run=show_output)
-    for command in (extend, stop, jobs, logs):
+    for command in (extend, stop):
         command.add_argument("--json", dest="is_json", action="store_true", help="answer as JSON")
     words = commands.add_parser("completion", help="print what completes words in bash and zsh")
     words.set_defaults(run=lambda _: print(completion(parser), end="") or 0)
 
 
-def extend_session(arguments: argparse.Namespace) -> int:
+def extend_session(arguments: argparse.Namespace) -> None:
     """Give this session more time."""
-    told = _ask("POST", "/session/extension")
-    answer(arguments, told, describe_end(told))
-    return 0
+    told = own_portal().ask("POST", "session/extension")
+    verbs.answer(arguments, told, verbs.describe_end(told))
 
 
-def stop_session(arguments: argparse.Namespace) -> int:
+def stop_session(arguments: argparse.Namespace) -> None:
     """End this session."""
     confirm("End this session, with all that runs in it", yes=arguments.yes)
-    _ask("DELETE", "/session")
-    answer(arguments, {"state": "stops"}, "Your session stops.")
-    return 0
+    own_portal().ask("DELETE", "session")
+    verbs.answer(arguments, {"state": "stops"}, "Your session stops.")
 
 
-def list_jobs(arguments: argparse.Namespace) -> int:
+def list_jobs(arguments: argparse.Namespace) -> None:
     """List jobs and runs."""
-    show_jobs(arguments, _OwnWork())
-    return 0
+    verbs.show_jobs(arguments, _OwnWork())
 
 
-def show_output(arguments: argparse.Namespace) -> int:
+def show_output(arguments: argparse.Namespace) -> None:
     """Show the output of a job or a run."""
-    try:
-        show_logs(arguments, _OwnWork())
-    except LaptopError as error:
-        raise PortalError(str(error)) from error
-    return 0
+    verbs.show_logs(arguments, _OwnWork())
+
+
+# They need no server, so that jobs have them, too.
+_OWN: Mapping[_Run, _Run] = {verbs.jobs: list_jobs, verbs.logs: show_output}
+
+
+@dataclass(frozen=True)
+class OwnPortal(Portal):
+    """The portal, asked by this session's notebook server, which has a token.
+
+    Attributes:
+        socket_path: Where the server listens to its user alone.
+    """
+
+    socket_path: str
+
+    def me(self) -> dict[str, Any]:
+        """Return the hub's JSON about the user."""
+        user = super().me()
+        if "servers" not in user:
+            raise LaptopError("This session may not see your sessions. A new one may: restart it.")
+        return user
+
+    def _open(
+        self, method: str, path: str, body: object, timeout_s: float
+    ) -> http.client.HTTPResponse:
+        try:
+            # The server itself gives up what the hub does not answer.
+            patience_s = max(timeout_s, _PATIENCE_S)
+            answer = open_answer(self.socket_path, method, f"/{path}", body, patience_s)
+        except (OSError, http.client.HTTPException) as error:
+            raise UnreachableError(
+                f"The notebook server of this session gave no answer ({error}). Try again."
+            ) from error
+        if answer.status >= http.client.BAD_REQUEST:
+            with answer:
+                raise refusal("The session", answer.status, answer.read())
+        return answer
+
+
+def own_portal() -> OwnPortal:
+    """Return the portal of the session that this runs in."""
+    socket_path = os.environ.get(VARIABLE, "")
+    if not socket_path:
+        raise LaptopError(
+            "This is no session of the portal. Run it in a notebook or a terminal of one."
+        )
+    # Without it addresses have no host.
+    url = os.environ.get("JUPYTERHUB_PUBLIC_HUB_URL", "").rstrip("/").removesuffix("/hub")
+    host = Host("", url, os.environ.get("JUPYTERHUB_SERVER_NAME", ""))
+    return OwnPortal(host, token="", socket_path=socket_path)
 
 
 class _OwnWork:
@@ -77,7 +129,7 @@ class _OwnWork:
 
         self._run = run
         queue = JobQueue(os.environ.get("SLURM_JOB_ID", ""), Path.home())
-        self._jobs = JobList(queue, Runs(Path.home(), queue))
+        self._jobs = JobList(queue, Runs(Path.home(), queue), read_places)
 
     def list_work(self) -> dict[str, Any]:
         told: dict[str, Any] = self._run(self._jobs.as_json())
@@ -89,19 +141,11 @@ class _OwnWork:
         return asdict(self._run(self._jobs.queue.read_output(job, offset)))
 
 
-def _ask(method: str, path: str) -> Any:
-    """Return the JSON that the session's notebook server answers."""
-    socket_path = os.environ.get(VARIABLE, "")
-    if not socket_path:
-        raise PortalError(
-            "This is no session of the portal. Run it in a notebook or a terminal of one."
-        )
-    try:
-        status, told = ask(socket_path, method, path)
-    except (OSError, http.client.HTTPException, ValueError) as error:
-        raise PortalError(
-            f"The notebook server of this session gave no answer ({error}). Try again."
-        ) from error
-    if status >= http.client.BAD_REQUEST:
-        raise PortalError(str(told["message"]))
-    return told
+async def read_places(job_ids: Sequence[int]) -> Mapping[int, str]:
+    """Return the places in the queue of jobs that wait, in words, as far as they are known."""
+    jobs = "&".join(f"job={job_id}" for job_id in job_ids)
+    # Slurm may show its users their own jobs alone.
+    with suppress(LaptopError):
+        told = own_portal().ask("GET", f"hub/api/dsportal/session?{jobs}")
+        return {int(job_id): str(place) for job_id, place in told["places"].items()}
+    return {}

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from jupyterhub.spawner import Spawner
+from traitlets import default
 
 from dsportal.slurm.states import JobState
 from spawner.certificates import AUTHORITY_VARIABLE, authority_fingerprint, read_authority
@@ -32,6 +33,11 @@ class SessionMixin(OptionsMixin):
 
     _progress: Progress
     _job: SessionJob | None = None
+
+    @default("server_token_scopes")
+    def _server_token_scopes_default(self) -> list[str]:
+        # Those of JupyterHub's role "server", and one by which terminals list the user's sessions.
+        return ["users:activity!user", "access:servers!server", "read:servers!user"]
 
     @property
     def session(self) -> Session | None:

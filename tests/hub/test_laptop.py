@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,7 @@ from tests.support.portal_client import PortalClient, sessions_of
 
 pytestmark = pytest.mark.cluster
 
-USER, OTHER = "ada", "grace"
-N_NODES = 2
+USER = "ada"
 NOTEBOOK = {
     "cells": [
         {
@@ -53,6 +53,12 @@ WAITS_FOR_OTHERS = "|".join(
 
 @pytest.fixture
 def laptop(tmp_path: Path) -> Iterator[Laptop]:
+    with laptop_of(tmp_path) as laptop:
+        yield laptop
+
+
+@contextmanager
+def laptop_of(home: Path) -> Iterator[Laptop]:
     client = PortalClient(USER)
     client.login().raise_for_status()
     token = client.token()
@@ -60,7 +66,7 @@ def laptop(tmp_path: Path) -> Iterator[Laptop]:
     # As the page "Tokens" makes one that may use sessions.
     asked = {"expires_in": 3600, "scopes": ["servers!user", "access:servers!user"]}
     made = client.rest("POST", f"/users/{USER}/tokens", token, json=asked).json()
-    laptop = Laptop(tmp_path)
+    laptop = Laptop(home)
     for verb in ("login", "setup"):
         done = laptop.portal(verb, laptop.address, text=f"{made['token']}\n")
         assert done.returncode == 0, done.stderr
@@ -68,30 +74,12 @@ def laptop(tmp_path: Path) -> Iterator[Laptop]:
     client.stop(token)
 
 
-@pytest.fixture
-def full_cluster() -> Iterator[None]:
-    submit = ("sbatch", "--nodes=1", "--gpus-per-node=4", "--time=10", "--output=/dev/null")
-    for _ in range(N_NODES):
-        as_other(*submit, "--wrap=exec sleep 600")
-    eventually(lambda: states_of_other().count("RUNNING") == N_NODES, timeout_s=30)
-    yield
-    as_other("scancel", "-u", OTHER)
-    eventually(lambda: not states_of_other(), timeout_s=30)
-
-
-def as_other(*argv: str) -> str:
-    return subprocess.run(
-        ["runuser", "-u", OTHER, "--", *argv],
-        cwd=f"/home/{OTHER}",
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=30,
-    ).stdout
-
-
-def states_of_other() -> list[str]:
-    return as_other("squeue", "-h", "-u", OTHER, "-o", "%T").split()
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laptop]:
+    """A laptop whose user has a session."""
+    with laptop_of(tmp_path_factory.mktemp("laptop")) as laptop:
+        said(laptop.portal("start", "--gpus", "0"))
+        yield laptop
 
 
 def said(done: subprocess.CompletedProcess[str]) -> str:
@@ -195,6 +183,18 @@ def test_a_sweep_of_a_notebook_is_followed_to_its_best_point_and_another_one_is_
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
+@pytest.mark.parametrize("words", [("list", "--json"), ("why",), ("open", "--print"), ("gpu",)])
+def test_a_verb_says_in_a_terminal_of_the_session_what_it_says_on_the_laptop(
+    running: Laptop, words: tuple[str, ...]
+) -> None:
+    here, there = running.portal(*words), running.ssh(NAME, " ".join(("dsportal", *words)))
+
+    assert (there.returncode, there.stderr) == (here.returncode, here.stderr)
+    # The demo has no address of its own that its sessions could know.
+    assert there.stdout == here.stdout.replace(running.address, "")
+    assert here.stdout or here.stderr
+
+
 def test_a_session_gets_more_time_and_its_kernel_gpus(laptop: Laptop) -> None:
     said(laptop.portal("start", "--hours", "1"))
     left = re.compile("[0-9]+ h .*are left\\.\n")
@@ -214,7 +214,11 @@ def test_a_session_gets_more_time_and_its_kernel_gpus(laptop: Laptop) -> None:
     eventually(
         lambda: json.loads(said(laptop.portal("gpu", "--json")))[0]["gpus"] == 1, timeout_s=60
     )
-    said(laptop.portal("gpu", "0"))
+    assert json.loads(said(laptop.ssh(NAME, "dsportal gpu --json")))[0]["gpus"] == 1
+    said(laptop.ssh(NAME, "dsportal gpu 0"))
+    eventually(
+        lambda: json.loads(said(laptop.portal("gpu", "--json")))[0]["gpus"] == 0, timeout_s=60
+    )
 
     # It ends the connection, too.
     assert laptop.ssh(NAME, "dsportal stop --yes").stdout == "Your session stops.\n"

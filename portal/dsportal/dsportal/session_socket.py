@@ -17,19 +17,30 @@ def ask(socket_path: str, method: str, path: str, body: object = None) -> tuple[
         http.client.HTTPException: If what answers speaks no HTTP.
         ValueError: If the answer is no JSON.
     """
-    connection = _UnixConnection(socket_path)
+    with open_answer(socket_path, method, path, body) as answer:
+        text = answer.read()
+    return answer.status, json.loads(text) if text else None
+
+
+def open_answer(
+    socket_path: str, method: str, path: str, body: object = None, timeout_s: float = _TIMEOUT_S
+) -> http.client.HTTPResponse:
+    """Return the answer to the JSON `body`, still to be read; raises as `ask`."""
+    connection = _UnixConnection(socket_path, timeout_s)
     try:
-        connection.request(method, path, body=None if body is None else json.dumps(body))
-        response = connection.getresponse()
-        text = response.read()
-    finally:
+        # So that the end of the answer closes the socket.
+        headers = {"Connection": "close"}
+        text = None if body is None else json.dumps(body)
+        connection.request(method, path, body=text, headers=headers)
+        return connection.getresponse()
+    except BaseException:
         connection.close()
-    return response.status, json.loads(text) if text else None
+        raise
 
 
 class _UnixConnection(http.client.HTTPConnection):
-    def __init__(self, socket_path: str) -> None:
-        super().__init__("localhost", timeout=_TIMEOUT_S)
+    def __init__(self, socket_path: str, timeout_s: float) -> None:
+        super().__init__("localhost", timeout=timeout_s)
         self._socket_path = socket_path
 
     def connect(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from tornado.httpclient import AsyncHTTPClient, HTTPClientError
+from tornado.httpclient import AsyncHTTPClient, HTTPClientError, HTTPResponse
 
 from dsportal.slurm.errors import PortalError
 from spawner.node.port_report import tls_context
@@ -14,6 +14,10 @@ from spawner.node.port_report import tls_context
 TIMEOUT_S = 20.0
 # For what nobody has to wait.
 _SHORT_TIMEOUT_S = 3.0
+# In which a stream says what the hub knows already.
+_AT_ONCE_S = 4.0
+# Tornado's own code.
+_TIMED_OUT = 599
 
 
 class HubError(PortalError):
@@ -89,33 +93,69 @@ class HubApi:
         """
         return await self._ask("GET", f"guests/{quote(name, safe='')}")
 
+    async def relay(self, path: str) -> tuple[int, bytes]:
+        """Return status and text of what the hub answers to a path of its API.
+
+        Of a stream it is what the hub says at once.
+        """
+        said: list[bytes] = []
+        try:
+            answer = await self._fetch(
+                path, "GET", None, timeout_s=_AT_ONCE_S, streaming_callback=said.append
+            )
+            return answer.code, b"".join(said)
+        except HTTPClientError as error:
+            if error.code == _TIMED_OUT and not said:
+                raise _refusal(error) from error
+            # The text of a refusal, too.
+            return (200 if error.code == _TIMED_OUT else error.code), b"".join(said)
+
     async def _ask(
         self, method: str, name: str, body: Mapping[str, object] | None = None
     ) -> dict[str, Any]:
+        # Tornado's client wants a body with POST, and none with other methods.
+        text = json.dumps(dict(body or {})) if method == "POST" else None
+        try:
+            answer = await self._fetch(f"dsportal/{name}", method, text)
+            return dict(json.loads(answer.body or b"{}"))
+        except HTTPClientError as error:
+            raise _refusal(error) from error
+        except ValueError as error:
+            raise _no_answer(error) from error
+
+    async def _fetch(
+        self,
+        path: str,
+        method: str,
+        body: str | None,
+        *,
+        timeout_s: float = TIMEOUT_S,
+        **options: Any,
+    ) -> HTTPResponse:
         if not self._url:
             raise HubError(
                 "This notebook server belongs to no hub. Start it from the portal.", http_status=503
             )
         try:
-            answer = await AsyncHTTPClient().fetch(
-                f"{self._url}/dsportal/{name}",
+            return await AsyncHTTPClient().fetch(
+                f"{self._url}/{path}",
                 method=method,
-                # Tornado's client wants a body with POST, and none with other methods.
-                body=json.dumps(dict(body or {})) if method == "POST" else None,
+                body=body,
                 headers={"Authorization": f"token {self._token}"},
-                request_timeout=TIMEOUT_S,
-                connect_timeout=TIMEOUT_S,
+                request_timeout=timeout_s,
+                connect_timeout=timeout_s,
                 ssl_options=self._tls,
+                **options,
             )
-            return dict(json.loads(answer.body or b"{}"))
-        except HTTPClientError as error:
-            raise _refusal(error) from error
-        except (OSError, ValueError) as error:
-            raise HubError(
-                f"The hub is not responding ({error}). The session is not affected. Try again in "
-                "a minute.",
-                http_status=503,
-            ) from error
+        except OSError as error:
+            raise _no_answer(error) from error
+
+
+def _no_answer(error: Exception) -> HubError:
+    return HubError(
+        f"The hub is not responding ({error}). The session is not affected. Try again in a minute.",
+        http_status=503,
+    )
 
 
 def _refusal(error: HTTPClientError) -> HubError:
@@ -124,9 +164,5 @@ def _refusal(error: HTTPClientError) -> HubError:
     except (ValueError, KeyError, TypeError):
         message = ""
     if not message:
-        message = (
-            f"The hub is not responding ({error}). The session is not affected. Try again in a "
-            "minute."
-        )
-    # Tornado's own code for a timeout is 599.
-    return HubError(str(message), http_status=error.code if 400 <= error.code < 599 else 503)
+        message = _no_answer(error).message
+    return HubError(str(message), http_status=error.code if 400 <= error.code < _TIMED_OUT else 503)

@@ -1,7 +1,9 @@
 """The session itself: time left, use of its resources, idleness, its end."""
 
+import os
 from collections import ChainMap
 from datetime import UTC, datetime
+from typing import Any
 
 from portal.server.base.feature import Feature, Plugin, Shared
 from portal.server.session.handlers import ROUTES
@@ -12,6 +14,7 @@ from portal.server.session.local_handlers import (
     CellsElsewhere,
 )
 from portal.server.session.monitor import make_session_monitor
+from portal.server.session.own_rest import HUB_ROUTE, OWN_ROUTE, HubHandler, OwnServer
 
 
 def load(shared: Shared) -> Feature:
@@ -39,10 +42,17 @@ def load(shared: Shared) -> Feature:
         local_routes=[
             *((route, handler, local) for route, handler in LOCAL_ROUTES),
             (CELL_ROUTE, CellHandler, {"cells": cells}),
+            (HUB_ROUTE, HubHandler, {"hub": shared.hub}),
+            (OWN_ROUTE, _own_server(server)),
         ],
         start=session.start,
         stop=session.stop,
     )
+
+
+def _own_server(server: Any) -> OwnServer:
+    base_url = os.environ.get("JUPYTERHUB_BASE_URL", "/")
+    return OwnServer(server.web_app, base_url, os.environ.get("JUPYTERHUB_API_TOKEN", ""))
 
 
 PLUGIN = Plugin(load)

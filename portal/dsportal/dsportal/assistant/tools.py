@@ -109,7 +109,7 @@ def make_tools(shell: Any) -> list[Tool]:
         ),
         Tool(
             "list_jobs",
-            "Lists the user's jobs and runs, and says why they wait.",
+            "Lists the user's jobs and runs, why they wait, and their place in the queue.",
             lambda: ask_dsportal(["jobs"]),
             {},
         ),

@@ -11,6 +11,7 @@ from dsportal import __version__
 from . import verbs
 from .host import DEFAULT_NAME, LaptopError
 from .mcp import CHANGES
+from .setup import known_portal
 from .sweeps import add_actions
 
 _EXIT_CODES = (
@@ -38,12 +39,13 @@ def build_parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--name", default=DEFAULT_NAME, help="the portal and host (%(default)s)"
         )
-        command.set_defaults(run=run, parser=parser)
+        command.set_defaults(run=run, parser=parser, portal=lambda given: known_portal(given.name))
         return command
 
     _add_login(add)
     _add_sessions(add)
-    _add_work(add)
+    add_shared(add)
+    _add_orders(add)
     ssh = add(verbs.ssh, "run a command in a session, or a shell")
     ssh.add_argument("words", nargs=argparse.REMAINDER, metavar="WORD", help="the command")
     copy = add(verbs.copy, "copy files and folders to or from a session", "cp")
@@ -98,28 +100,46 @@ def _add_sessions(add: _Add) -> None:
         choices=tuple(verbs.OPENED),
         help="then show it in a browser (lab), with VS Code there, or be in a shell",
     )
+    extend = add(verbs.extend, "give a session more time, by your site's step")
+    stop = add(verbs.stop, "stop a session, or take it out of the queue")
+    for command in (start, extend, stop):
+        _add_session(command)
+
+
+def add_shared(add: _Add, *, is_own: bool = False) -> None:
+    """Add the verbs that the command of sessions has, too.
+
+    Args:
+        add: Adds the parser of a verb, from its function, its text and its word.
+        is_own: Whether it is for a session, where some verbs are about that session alone.
+    """
     _add_json(add(verbs.list_all, "list your sessions", "list"))
     why = add(verbs.why, "say why a session waits, or does not start")
     show = add(verbs.open_page, "show a session in a browser", "open")
     show.add_argument("--print", dest="is_printed", action="store_true", help="print its address")
-    extend = add(verbs.extend, "give a session more time, by your site's step")
-    stop = add(verbs.stop, "stop a session, or take it out of the queue")
-    for command in (start, why, show, extend, stop):
-        _add_session(command)
-
-
-def _add_work(add: _Add) -> None:
-    jobs = add(verbs.jobs, "list the jobs and runs of your sessions")
+    jobs = add(verbs.jobs, "list your Slurm jobs and runs, and why they wait")
     logs = add(verbs.logs, "show the output of a job or a run")
-    add_logs_arguments(logs)
+    logs.add_argument(
+        "job", nargs="?", default="", help="number, or a part of a run's name (the newest)"
+    )
+    logs.add_argument(
+        *("-f", "--follow"), dest="is_followed", action="store_true", help="wait until it ends"
+    )
     gpu = add(verbs.gpu, "show or change the GPUs of a notebook's kernel")
     gpu.add_argument("gpus", nargs="?", help="number, or type and number: 2, v100:2, 0 for none")
     gpu.add_argument("--hours", default="", help="length")
     gpu.add_argument("--notebook", default="", help="its path in the session, if several are open")
+    for command in (why, show):
+        _add_session(command)
+    for command in (jobs, logs, gpu):
+        (_add_json if is_own else _add_session)(command)
+
+
+def _add_orders(add: _Add) -> None:
     job = add(verbs.new_job, "run a notebook of the session as a job", "job")
     job.add_argument("action", choices=["new"], help="new queues it")
     job.add_argument("notebook", help="its path in the session's file browser")
-    _add_size(job)
+    add_size(job)
     for option, metavar, text in verbs.JOB_OPTIONS:
         job.add_argument(f"--{option}", default="", metavar=metavar, help=text)
     job.add_argument("--mail", action="store_true", help="have Slurm write when it has ended")
@@ -134,24 +154,19 @@ def _add_work(add: _Add) -> None:
     new, show, stop = add_actions(
         add(verbs.sweep, "try many values of the parameters of a notebook of the session")
     )
-    _add_size(new)
-    for command in (jobs, logs, gpu, job, new, show, stop):
+    add_size(new)
+    for command in (job, new, show, stop):
         _add_session(command)
 
 
-def _add_size(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--gpus", type=int, default=1, help="number of GPUs (%(default)s)")
-    command.add_argument("--nodes", type=int, default=1, help="number of nodes (%(default)s)")
-    command.add_argument("--hours", type=float, default=8, help="time limit (%(default)g)")
-
-
-def add_logs_arguments(logs: argparse.ArgumentParser) -> None:
-    """Add what chooses the output, here and in sessions."""
-    logs.add_argument(
-        "job", nargs="?", default="", help="number, or a part of a run's name (the newest)"
+def add_size(command: argparse.ArgumentParser, hours: float = 8) -> None:
+    """Add the options of a job's size; `hours` is the default of its time limit."""
+    command.add_argument(
+        "--gpus", type=int, default=1, help="number of GPUs on all nodes together (default: 1)"
     )
-    logs.add_argument(
-        *("-f", "--follow"), dest="is_followed", action="store_true", help="wait until it ends"
+    command.add_argument("--nodes", type=int, default=1, help="number of nodes (default: 1)")
+    command.add_argument(
+        "--hours", type=float, default=hours, help=f"time limit in hours (default: {hours:g})"
     )
 
 

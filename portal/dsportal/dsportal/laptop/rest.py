@@ -91,8 +91,17 @@ class Portal:
                 f"{self.host.address('hub/token')} and run: dsportal login {self.host.url}"
             )
         try:
-            said = str(json.loads(error.read())["message"])
-        except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError):
-            said = ""
-        said = said or f"{self.host.url} answers {error.code}. Try again in a minute."
-        return UnreachableError(said) if error.code in {502, 503, 504} else LaptopError(said)
+            text = error.read()
+        except (OSError, http.client.HTTPException):
+            text = b""
+        return refusal(self.host.url, error.code, text)
+
+
+def refusal(url: str, status: int, text: bytes) -> LaptopError:
+    """Return what an answer says that is an error's: its own sentence, if `text` has one."""
+    try:
+        said = str(json.loads(text)["message"])
+    except (ValueError, KeyError, TypeError):
+        said = ""
+    said = said or f"{url} answers {status}. Try again in a minute."
+    return UnreachableError(said) if status in {502, 503, 504} else LaptopError(said)

@@ -137,7 +137,10 @@ class Session:
     def _require(self) -> dict[str, Any]:
         if self.known is None:
             name = f"session {self.name}" if self.name else "session"
-            raise LaptopError(f"Your {name} does not run. Start it: dsportal start")
+            raise LaptopError(
+                f"Your {name} does not run. Start it: dsportal start (on your own machine), or on "
+                "the portal's page"
+            )
         return self.known
 
     def _events(self, quiet_s: float) -> Iterator[dict[str, Any]]:

@@ -131,7 +131,7 @@ def start(arguments: argparse.Namespace) -> int:
 
 def list_all(arguments: argparse.Namespace) -> None:
     """List the sessions."""
-    sessions = list_sessions(known_portal(arguments.name))
+    sessions = list_sessions(arguments.portal(arguments))
     lines = (
         " ".join(
             [
@@ -302,7 +302,8 @@ def proxy(arguments: argparse.Namespace) -> None:
 
 
 def _session(arguments: argparse.Namespace) -> Session:
-    portal = known_portal(arguments.name)
-    if arguments.session is not None:
+    portal = arguments.portal(arguments)
+    # In a session some verbs are about it alone.
+    if getattr(arguments, "session", None) is not None:
         portal = replace(portal, host=replace(portal.host, session=arguments.session))
     return Session(portal)

@@ -71,6 +71,7 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
         job.get("elapsed", ""),
         run.get("label") or run.get("function") or job["name"],
         run.get("done") or job.get("tasks", ""),
+        job.get("place", ""),
         # What a run returned may be long.
         job.get("reason") or ("" if run.get("state") == "done" else run.get("words", "")),
     ]

@@ -6,6 +6,7 @@ import pytest
 
 from dsportal import __version__
 from dsportal.laptop.cli import build_parser, main
+from portal.cli import build_user_parser
 from tests.unit.dsportal.laptop.conftest import TOKEN, Hub, give_token
 
 
@@ -40,6 +41,18 @@ def test_every_verb_but_those_for_a_shell_answers_in_json() -> None:
 
     assert {"start", "sweep show"} <= verbs.keys() - without
     assert without == {"ssh", "cp", "completion", "proxy", "mcp"}
+
+
+def test_the_verbs_of_sessions_are_those_of_laptops_in_the_same_words() -> None:
+    here, there = verbs_of(build_parser()), verbs_of(build_user_parser())
+    shared = here.keys() & there.keys()
+
+    assert {"list", "why", "open", "gpu", "jobs", "logs", "sweep new"} <= shared
+    # These are about the session that they are typed in.
+    for verb in shared - {"extend", "stop"}:
+        kept = {a.dest: a.help for a in there[verb]._actions}
+        same = {a.dest: a.help for a in here[verb]._actions if a.dest in kept}
+        assert {dest: kept[dest] for dest in same} == same, verb
 
 
 def verbs_of(
