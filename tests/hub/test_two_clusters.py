@@ -66,4 +66,10 @@ def test_the_form_of_another_cluster_is_a_click_away_and_starts_there(
     page.goto("/hub/cluster?cluster=volta")
     expect(page.get_by_role("link", name="Volta")).to_have_attribute("aria-current", "page")
     expect(page.locator("main")).to_contain_text("volta01")
+    expect(page.get_by_role("listitem").filter(has_text="Volta")).to_contain_text("1 of 2 free")
+
+    page.goto("/hub/home")
+    usage = page.get_by_role("region", name="Your GPU hours")
+    for title in ("Kepler", "Volta"):
+        expect(usage.get_by_role("heading", name=title)).to_be_visible()
     context.close()

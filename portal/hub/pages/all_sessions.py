@@ -36,6 +36,7 @@ class SessionRow:
         idle_s: Seconds without activity; None while it is not running.
         job_id: 0 before it has one.
         kernels: What its kernels hold in jobs of their own.
+        cluster: Name of its cluster; empty for the first one.
     """
 
     user: str
@@ -49,6 +50,7 @@ class SessionRow:
     idle_s: float | None
     job_id: int
     kernels: KernelGpus = NONE
+    cluster: str = ""
 
     @property
     def since(self) -> str:
@@ -136,7 +138,8 @@ def _describe_row(
     user: str, name: str, spawner: SessionMixin, now: datetime, jobs: Mapping[str, ClusterJobs]
 ) -> SessionRow:
     session: Session | None = spawner.session
-    kernels = jobs.get(session.cluster if session else "", ClusterJobs()).kernels_of(user)
+    cluster = session.cluster if session else ""
+    kernels = jobs.get(cluster, ClusterJobs()).kernels_of(user)
     record: JobRecord | None = spawner.job_record
     is_started = record is not None and record.state.phase is Phase.RUNNING
     began_s = slurm_time_s(record.starts_at) if record is not None and is_started else 0.0
@@ -153,6 +156,7 @@ def _describe_row(
         idle_s=_idle_s(spawner, now) if spawner.ready else None,
         job_id=session.job_id if session else 0,
         kernels=find_kernel_gpus(kernels, session.job_id if session else 0, now),
+        cluster=cluster,
     )
 
 

@@ -1,5 +1,6 @@
 """Handlers of the cluster page, and of the forms on it and on the home page."""
 
+import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,8 +14,9 @@ from tornado.web import HTTPError, authenticated
 from dsportal.slurm.errors import PortalError
 from portal.hub.messages.stop_notices import shared_notices
 from portal.hub.pages.all_sessions import list_sessions
-from portal.hub.pages.cluster_view import ClusterView, describe_cluster
+from portal.hub.pages.cluster_view import ClusterView, count_by_type, describe_cluster
 from spawner.hub.cluster_offer import ClusterOffer
+from spawner.hub.session_mixin import SessionMixin
 from spawner.slurm.catalog import Catalog
 
 # What comes later is shown the next time.
@@ -33,12 +35,17 @@ class ClusterHandler(BaseHandler):
             "cluster.html",
             cluster=await self._describe(here),
             shown=here.cluster.name,
-            titles={name: spawner.on(name).title for name in ("", *spawner.clusters)},
+            others=await describe_others(spawner),
         )
         self.finish(await page)
 
     async def _describe(self, here: ClusterOffer) -> ClusterView:
-        sessions = list_sessions(self.users.values(), datetime.now(UTC))
+        sessions = [
+            # A job's id is of its cluster alone.
+            row
+            for row in list_sessions(self.users.values(), datetime.now(UTC))
+            if row.cluster == here.cluster.name
+        ]
         catalog, problem = None, ""
         try:
             catalog = offered(await here.read_catalog(), here.traits.partitions)
@@ -59,6 +66,26 @@ class ClusterHandler(BaseHandler):
             user=self.current_user.name,
             accuracy=here.cluster.forecasts.accuracy,
         )
+
+
+async def describe_others(spawner: SessionMixin) -> dict[str, tuple[str, str]]:
+    """Return the title of each cluster and what is free there, by name; none for one cluster."""
+    names = ("", *spawner.clusters) if spawner.clusters else ()
+    each = [spawner.on(name) for name in names]
+    free = await asyncio.gather(*(_describe_free(here) for here in each))
+    return {here.cluster.name: (here.title, words) for here, words in zip(each, free, strict=True)}
+
+
+async def _describe_free(here: ClusterOffer) -> str:
+    try:
+        async with asyncio.timeout(_PATIENCE_S):
+            catalog = offered(await here.read_catalog(), here.traits.partitions)
+    except TimeoutError:
+        return "has not answered yet"
+    except PortalError:
+        return "does not answer"
+    rows = list(count_by_type(catalog))
+    return f"{sum(row.free for row in rows)} of {sum(row.total for row in rows)} free"
 
 
 class NoticesHandler(BaseHandler):

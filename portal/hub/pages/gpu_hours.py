@@ -30,21 +30,25 @@ class DayBar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageView:
-    """What a user's jobs held.
+    """What a user's jobs held on one cluster.
 
     Attributes:
+        cluster: Its title; empty where the site has one cluster.
         totals: GPU hours, formatted, by the name of their span.
         days: The last N_DAYS days, today last; empty without GPU hours on them.
         most: GPU hours of the day with the most, formatted.
         sessions: The newest first.
+        budgets: Sentences about the user's budgets, and the fair share.
         problem: Why nothing is known; else empty.
         is_late: The answer will be there at a later request.
     """
 
+    cluster: str = ""
     totals: tuple[tuple[str, str], ...] = ()
     days: tuple[DayBar, ...] = ()
     most: str = ""
     sessions: tuple[PastSession, ...] = ()
+    budgets: tuple[str, ...] = ()
     problem: str = ""
     is_late: bool = False
 

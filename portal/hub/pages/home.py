@@ -14,13 +14,18 @@ from portal.hub.formatting import format_bytes, format_gpu_hours
 from portal.hub.messages.stop_notices import Notice, Notices
 from portal.hub.pages.gpu_hours import UsageView, describe_usage, usage_start
 from portal.hub.pages.kernel_gpus import find_kernel_gpus
-from portal.hub.pages.past_sessions import NO_USES, newest_sessions
+from portal.hub.pages.past_sessions import (
+    MOST_SESSIONS,
+    NO_USES,
+    PastSession,
+    newest_sessions,
+)
 from portal.hub.pages.session_state import SessionView, StateFact, describe_session
 from portal.hub.settings.site_storage import SiteStorage
 from portal.hub.sharing.grants import Grant, Grants
 from portal.hub.sharing.shares import SharedSession, key_of, list_shared_sessions, list_shares
 from spawner.hub.session_mixin import SessionMixin
-from spawner.session.cluster import latest_jobs_of
+from spawner.session.cluster import Cluster, latest_jobs_of
 from spawner.slurm.cluster_jobs import ClusterJob
 from spawner.space import Space
 
@@ -94,19 +99,29 @@ class HomeView:
         cards: The user's sessions, the one without a name first.
         shared: Sessions of others that the user may open.
         may_add: Another named session may be added.
-        budgets: Sentences about the user's budgets, and the fair share.
+        usages: What the user's jobs held on each cluster, the first one first.
         notices: Messages of administrators, the newest first.
         refresh_s: Seconds after which the page reloads its data.
     """
 
     cards: tuple[SessionCard, ...]
     may_add: bool
-    usage: UsageView
+    usages: tuple[UsageView, ...]
     storage: StorageView
     notices: tuple[Notice, ...]
     refresh_s: int
-    budgets: tuple[str, ...] = ()
     shared: tuple[SharedSession, ...] = ()
+
+    @property
+    def past_sessions(self) -> tuple[PastSession, ...]:
+        """The last sessions on all clusters, the newest first."""
+        each = (
+            replace(session, cluster=usage.cluster)
+            for usage in self.usages
+            for session in usage.sessions
+        )
+        newest = sorted(each, key=lambda session: session.started_at, reverse=True)
+        return tuple(newest[:MOST_SESSIONS])
 
 
 class HomePage:
@@ -138,10 +153,10 @@ class HomePage:
     async def describe(self, user: Any) -> HomeView:
         """Return the page of a `user`; nothing that does not answer delays it."""
         # At once, so that the page waits for the slower one only.
-        usage, storage, budgets = await asyncio.gather(
-            self._ask_usage(user),
+        names = ("", *user.spawner.clusters)
+        storage, usages = await asyncio.gather(
             self._ask_storage(user),
-            user.spawner.on("").describe_budgets(PATIENCE_S),
+            asyncio.gather(*(self._ask_cluster(user, name) for name in names)),
         )
         cards = tuple(describe_cards(user))
         if self._offers_sharing:
@@ -151,12 +166,12 @@ class HomePage:
             jobs = await latest_jobs_of(clusters, patience_s=PATIENCE_S)
             kernels = {name: of_cluster.kernels_of(user.name) for name, of_cluster in jobs.items()}
             cards = tuple(_with_kernels(card, user, kernels) for card in cards)
-        is_changing = usage.is_late or storage.is_late or any(c.view.is_changing for c in cards)
+        is_late = storage.is_late or any(usage.is_late for usage in usages)
+        is_changing = is_late or any(card.view.is_changing for card in cards)
         return HomeView(
             cards=cards,
             may_add=len(cards) < self._sessions_per_user,
-            usage=usage,
-            budgets=budgets,
+            usages=tuple(usages),
             storage=storage,
             notices=self._notices.of(user.name),
             refresh_s=3 if is_changing else 30,
@@ -171,12 +186,20 @@ class HomePage:
             shares=list_shares(spawner, self._grants),
         )
 
-    async def _ask_usage(self, user: Any) -> UsageView:
-        here, now = user.spawner.on(""), self._now()
+    async def _ask_cluster(self, user: Any, name: str) -> UsageView:
+        here = user.spawner.on(name)
+        usage, budgets = await asyncio.gather(
+            self._ask_usage(user.name, here.cluster), here.describe_budgets(PATIENCE_S)
+        )
+        title = here.title if user.spawner.clusters else ""
+        return replace(usage, cluster=title, budgets=budgets)
+
+    async def _ask_usage(self, user: str, cluster: Cluster) -> UsageView:
+        now = self._now()
         until_s = time.monotonic() + PATIENCE_S
         try:
-            allocations = await here.cluster.read_allocations(
-                user.name, usage_start(now), patience_s=PATIENCE_S
+            allocations = await cluster.read_allocations(
+                user, usage_start(now), patience_s=PATIENCE_S
             )
         except PortalError as error:
             return UsageView(problem=error.message)
@@ -187,7 +210,7 @@ class HomePage:
         uses: Mapping[str, JobUse] | None = None
         with contextlib.suppress(PortalError):
             left_s = max(0.0, until_s - time.monotonic())
-            uses = await here.cluster.read_uses(ids, patience_s=left_s)
+            uses = await cluster.read_uses(ids, patience_s=left_s)
         return await asyncio.to_thread(describe_usage, allocations, now, uses or NO_USES)
 
     async def _ask_storage(self, user: Any) -> StorageView:

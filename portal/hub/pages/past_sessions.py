@@ -12,7 +12,7 @@ from portal.hub.formatting import format_gpus
 from spawner.slurm.sacct import Allocation
 
 NO_USES: Mapping[str, JobUse] = MappingProxyType({})
-_MOST_SESSIONS = 10
+MOST_SESSIONS = 10
 
 # How a session ended, for somebody who looks back; why, the page of its end said at the time.
 _ENDS = {
@@ -46,6 +46,7 @@ class PastSession:
         has_failed: Its end was nobody's wish.
         used: What it used of what it held; "" if not known.
         advice: What to ask for next time; "" for nothing.
+        cluster: Title of its cluster; empty where the site has one.
     """
 
     started_at: float
@@ -55,6 +56,7 @@ class PastSession:
     has_failed: bool
     used: str = ""
     advice: str = ""
+    cluster: str = ""
 
 
 def list_past_sessions(
@@ -86,4 +88,4 @@ def _newest(allocations: Sequence[Allocation]) -> list[tuple[Allocation, datetim
         for one in allocations
         if one.is_session and one.ends_at is not None and one.state.phase is Phase.OVER
     ]
-    return sorted(ended, key=lambda pair: pair[0].starts_at, reverse=True)[:_MOST_SESSIONS]
+    return sorted(ended, key=lambda pair: pair[0].starts_at, reverse=True)[:MOST_SESSIONS]

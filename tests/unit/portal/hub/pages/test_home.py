@@ -1,17 +1,19 @@
 """What the home page says of storage, of messages and of what does not answer."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from dsportal.slurm.states import JobState
 from portal.hub.messages.stop_notices import Notices
 from portal.hub.pages import home
 from portal.hub.pages.home import HomePage, describe_space
 from portal.hub.settings.site_storage import SiteStorage
 from spawner.errors import SlurmUnavailableError
+from spawner.slurm.sacct import Allocation
 from spawner.space import Space
 
 GIB = 2**30
@@ -66,7 +68,7 @@ async def describe_budgets(patience_s: float) -> tuple[str, ...]:
     return ("120 of 500 GPU hours left in research.",)
 
 
-def user_with(cluster: FakeCluster, *names: str) -> Any:
+def user_with(cluster: FakeCluster, *names: str, **others: FakeCluster) -> Any:
     def spawner(name: str) -> Any:
         return SimpleNamespace(
             name=name,
@@ -76,8 +78,13 @@ def user_with(cluster: FakeCluster, *names: str) -> Any:
             pending=None,
             user_options={},
             ending=None,
-            on=lambda _: SimpleNamespace(describe_budgets=describe_budgets, cluster=cluster),
-            all_clusters=lambda: [cluster],
+            clusters=others,
+            on=lambda name: SimpleNamespace(
+                title=name or "kepler",
+                describe_budgets=describe_budgets,
+                cluster=others.get(name, cluster),
+            ),
+            all_clusters=lambda: [cluster, *others.values()],
         )
 
     spawners = {name: spawner(name) for name in ("", *names)}
@@ -116,9 +123,39 @@ async def test_accounting_and_file_servers_that_are_down_are_told_and_nothing_el
 
     view = await page().describe(user_with(down))
 
-    assert view.usage.problem == "Slurm's accounting does not answer."
+    assert [one.problem for one in view.usages] == ["Slurm's accounting does not answer."]
     assert view.storage.problem
     assert [card.view.state for card in view.cards] == ["Not running"]
+
+
+def ended(days_ago: int) -> Allocation:
+    starts_at = NOW - timedelta(days=days_ago)
+    return Allocation(
+        starts_at=starts_at,
+        ends_at=starts_at + timedelta(hours=1),
+        n_gpus=2,
+        state=JobState.COMPLETED,
+        is_session=True,
+        job_id=7,
+    )
+
+
+async def test_each_cluster_has_its_hours_and_the_last_sessions_of_all_name_theirs() -> None:
+    here = FakeCluster(allocations=[ended(1), ended(2)])
+    there = FakeCluster(allocations=[ended(1), ended(0)])
+    away = FakeCluster(allocations=SlurmUnavailableError("away"))
+
+    alone = await page().describe(user_with(here))
+    view = await page().describe(user_with(here, volta=there, ampere=away))
+
+    assert [(one.cluster, len(one.budgets)) for one in alone.usages] == [("", 1)]
+    assert {one.cluster for one in alone.past_sessions} == {""}
+    assert [(one.cluster, bool(one.totals), one.problem) for one in view.usages] == [
+        ("kepler", True, ""),
+        ("volta", True, ""),
+        ("ampere", False, "away"),
+    ]
+    assert [one.cluster for one in view.past_sessions] == ["volta", "kepler", "volta", "kepler"]
 
 
 async def test_each_storage_that_users_write_has_its_bar_under_its_label() -> None:
@@ -140,7 +177,7 @@ async def test_an_answer_that_is_late_comes_with_the_next_look() -> None:
 
     view = await page().describe(user_with(late))
 
-    assert view.usage.is_late
+    assert [one.is_late for one in view.usages] == [True]
     assert view.storage.is_late
     assert view.refresh_s == 3
 
