@@ -14,7 +14,7 @@ from deploy.common.files import read_plain
 from deploy.environments.builder import cuda
 from deploy.environments.builder.package_sources import package_sources
 from deploy.environments.builder.plan import Flavour
-from deploy.site.installer.environments import left_out_kernels, list_environments
+from deploy.site.installer.environments import list_environments
 from deploy.site.installer.pieces import (
     Piece,
     account,
@@ -237,8 +237,6 @@ def list_pieces(site: Site) -> list[Piece]:
         file(site.path("/etc/logrotate.d/data-scientist-portal"), text_of("logrotate")),
         folder(site.prefix / site.version / "share"),
         file(site.prefix / site.version / "share/nginx.conf", text_of("nginx.conf")),
-        # 'dsportal check' does not miss these.
-        file(site.prefix / site.version / "share/left-out", left_out_kernels(site)),
     ]
 
 

@@ -10,7 +10,7 @@ from deploy.environments.builder.plan import Flavour, Plan
 from deploy.environments.builder.schedule import Outcome, build_targets
 from deploy.environments.builder.target import is_current
 from deploy.environments.builder.targets import ONLY_FOR_GPUS, with_needs
-from deploy.site.installer.site import MARK, Site
+from deploy.site.installer.site import Site
 
 HUB_TARGETS = ("hub", "proxy", "launcher", "package")
 SESSION_TARGETS = (
@@ -24,9 +24,8 @@ SESSION_TARGETS = (
     "datasets",
     "package",
 )
-FRAMEWORK_KERNELS = ("tensorflow", "pytorch")
 # Without them the notebook server's own Python is the only kernel.
-FRAMEWORK_TARGETS = (*FRAMEWORK_KERNELS, "kernels")
+FRAMEWORK_TARGETS = ("tensorflow", "pytorch", "kernels")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,12 +96,6 @@ def list_environments(site: Site) -> list[Environments]:
             targets=sessions,
         ),
     ]
-
-
-def left_out_kernels(site: Site) -> str:
-    """Return the lines of the file that names the portal's kernels which a site does without."""
-    names = () if site.with_frameworks else FRAMEWORK_KERNELS
-    return "\n".join([f"# {MARK}", *names, ""])
 
 
 def _horovod_targets(site: Site) -> tuple[str, ...]:

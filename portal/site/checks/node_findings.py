@@ -1,8 +1,6 @@
 """The check of a partition: a trial job, and what its answer means."""
 
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 
 from dsportal.amounts import MIB_PER_GIB
 from dsportal.slurm.states import Phase
@@ -73,23 +71,8 @@ FAULTS: Mapping[str, Saying] = {
     ),
     "workplace": (
         Grade.WARNING,
-        "what templates need and the free space are not known on {node}: {1}.",
-        "Run the check again. Look at the file servers of the home and of the templates.",
-    ),
-    "lacking": (
-        Grade.WARNING,
-        "templates need the kernel {0}, which sessions on {node} lack: {1}.",
-        "Build the environment of that name again: deploy/site/install, or deploy/up.",
-    ),
-    "data": (
-        Grade.WARNING,
-        "templates read {0}, which cannot be read on {node}: {1}.",
-        "deploy/site/install brings it beside the templates. Or put it below {datasets}.",
-    ),
-    "shell": (
-        Grade.WARNING,
-        "{node} does not have the user's login shell, {0}: terminals there have bash.",
-        "Install it on the compute nodes.",
+        "sshd and the free space are not known on {node}: {1}.",
+        "Run the check again. Look at the file servers of the home and of the shared storage.",
     ),
     "sshd": (
         Grade.WARNING,
@@ -132,24 +115,10 @@ async def check_partition(
             partition=partition,
             n_gpus=n_gpus,
             wait_s=wait_s,
-            left_out=read_left_out(Path(sys.prefix)),
         )
     except JobRejectedError as error:
         return [problem(f"Slurm refuses a job of {user} in {partition}.", error.message)]
     return evaluate_test_job(trial, settings, partition=partition)
-
-
-def read_left_out(environment: Path) -> frozenset[str]:
-    """Return the kernels that the installer was told to leave out.
-
-    `environment` is the hub's, in a folder of its version.
-    """
-    try:
-        text = (environment.resolve().parents[1] / "share/left-out").read_text(encoding="utf-8")
-    # On one machine there is no such file.
-    except OSError:
-        return frozenset()
-    return frozenset(line for line in text.splitlines() if not line.startswith("#"))
 
 
 def evaluate_test_job(
@@ -169,7 +138,6 @@ def evaluate_test_job(
             FAULTS,
             node=node,
             hub=f"{hub.address}:{hub.api_port}",
-            datasets=settings.datasets or "the folder that datasets in [storage] names",
         ),
     ]
     if faults:
@@ -179,8 +147,8 @@ def evaluate_test_job(
     return [
         ok(
             f"{partition}: a job of {trial.key.user} ran on {node}, reached the hub and was reached"
-            f" at {trial.address}; clock, storage, environments, {n_kernels} kernels and the data"
-            f" of the templates are in order{'; ' * bool(space)}{space}."
+            f" at {trial.address}; clock, storage, environments and {n_kernels} kernels are in order"
+            f"{'; ' * bool(space)}{space}."
         )
     ]
 

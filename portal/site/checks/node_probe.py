@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import pwd
 import shutil
 import socket
 import ssl
@@ -32,11 +31,6 @@ MARK = "dsportal-check: "
 MIB = 1024 * 1024
 # A session starts with less, min_free_mib of [preflight], but a training soon ends there.
 LEAST_FREE_MIB = 1024
-# How the names of kernels of the registry begin.
-REGISTERED = ("site-", "own-")
-# Where Jupyter looks for kernels besides the notebook server's environment.
-# Source: jupyter_core, jupyter --paths; docs.jupyter.org, "Common Directories and File Locations".
-KERNEL_FOLDERS = ("~/.local/share/jupyter", "/usr/local/share/jupyter", "/usr/share/jupyter")
 # As in portal/server/ssh/sshd.py.
 SSHD_FOLDERS = "/usr/sbin:/usr/local/sbin:/sbin"
 # What has to load in an environment, by its name.
@@ -45,13 +39,6 @@ MODULES = {
     "tensorboard": "tensorboard",
 }
 PRINT_VERSION = "import {}; import spawner; print(spawner.__version__)"
-LIST_REGISTRY = """
-import json, sys
-from pathlib import Path
-from portal.environments.registry import read_registry
-registry = read_registry(Path(sys.argv[1]), Path.home())
-print(json.dumps([one.kernel_name for one in registry.environments]))
-"""
 Faults = Iterator[tuple[str, ...]]
 
 
@@ -218,25 +205,13 @@ def imported(python: str, code: str) -> tuple[bool, str]:
 
 
 def probe_workplace(question: dict[str, Any], found: dict[str, Any]) -> Faults:
-    """Look for what users work with: kernels and data of the templates, shell, sshd, and space.
+    """Look for what sessions work with besides: sshd, space, and no door for neighbours.
 
     `question` is the whole one, and `found` gets the space.
     """
     server = Path(question["environments"]["server"])
     for package in server.glob("lib/python3*/site-packages/jupyter_server_mcp"):
         yield "mcp", str(package)
-    names = kernel_names(server, question["registry"])
-    for kernel, templates in lacking_kernels(Path(question["templates"]), names).items():
-        if kernel not in question["left_out"]:
-            more = f" and {len(templates) - 3} more" if len(templates) > 3 else ""
-            yield "lacking", kernel, ", ".join(templates[:3]) + more
-    for name in question["data"]:
-        if said := read_first_file(name, question["data_folders"]):
-            yield "data", name, said
-    with contextlib.suppress(KeyError):
-        shell = pwd.getpwuid(os.getuid()).pw_shell
-        if shell and not shutil.which(shell):
-            yield "shell", shell
     if question["needs_sshd"] and not shutil.which("sshd", path=SSHD_FOLDERS):
         yield ("sshd",)
     for folder in (str(Path.home()), *question["storage"]):
@@ -246,50 +221,6 @@ def probe_workplace(question: dict[str, Any], found: dict[str, Any]) -> Faults:
             free_mib = found["free_mib"][folder] = disk.f_bavail * disk.f_frsize // MIB
             if free_mib < LEAST_FREE_MIB:
                 yield "space", folder, f"{free_mib} MiB free, less than {LEAST_FREE_MIB}"
-
-
-def kernel_names(server: Path, registry: str) -> set[str]:
-    """Return the names of the kernels that a session offers; `registry` is the site's."""
-    shared = [server / "share/jupyter", *(Path(one).expanduser() for one in KERNEL_FOLDERS)]
-    names = {spec.parent.name for one in shared for spec in one.glob("kernels/*/kernel.json")}
-    # The server's Python has the portal's package; this one may not. An environment that says
-    # nothing is another look's to report.
-    with contextlib.suppress(OSError, ValueError, subprocess.SubprocessError):
-        argv = [str(server / "bin/python"), "-I", "-c", LIST_REGISTRY, registry]
-        done = subprocess.run(argv, capture_output=True, timeout=LOOK_S / 3, cwd="/")
-        names.update(json.loads(done.stdout))
-    return names
-
-
-def lacking_kernels(templates: Path, names: set[str]) -> dict[str, list[str]]:
-    """Return the templates of each kernel that a session lacks; `names` are those it has.
-
-    Kernels of the site or the user may have what the templates need under another name.
-    """
-    lacking: dict[str, list[str]] = {}
-    if any(name.startswith(REGISTERED) for name in names):
-        return lacking
-    for path in sorted([*templates.glob("*.ipynb"), *templates.glob("*/*.ipynb")]):
-        # Templates belong to the site: one that is no notebook must not end the look.
-        with contextlib.suppress(OSError, ValueError, LookupError, TypeError, AttributeError):
-            metadata = json.loads(path.read_text("utf-8"))["metadata"]
-            name = metadata["kernelspec"]["name"]
-            if name not in names and not metadata.get("portal", {}).get("optional"):
-                lacking.setdefault(name, []).append(str(path.relative_to(templates)))
-    return lacking
-
-
-def read_first_file(name: str, folders: list[str]) -> str:
-    """Read the beginning of a file below the first folder that has it; return what is wrong."""
-    for path in (Path(folder, name) for folder in folders):
-        try:
-            with path.open("rb") as file:
-                return "" if file.read(1) else "empty"
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            return f"{path}: {error.strerror}"
-    return "missing"
 
 
 def listen(question: dict[str, Any], found: dict[str, Any]) -> None:

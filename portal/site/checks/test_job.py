@@ -5,7 +5,7 @@ import contextlib
 import json
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -21,8 +21,6 @@ from spawner.client.slurm import Slurm
 from spawner.slurm.job_script import Job
 from spawner.slurm.jobs import JobKey, JobRecord
 
-# Data that the portal's own templates read, below the folder of the data sets.
-DATA = ("mnist/mnist-10k.npz",)
 WALLTIME_MIN = 3
 MEMORY_MIB = 512
 # More than the program on the node listens and looks: LISTEN_S and LOOK_S.
@@ -53,13 +51,10 @@ class CheckJobResult:
     address: str = ""
 
 
-def node_probe_input(
-    settings: Settings, *, port: int, secret: str, left_out: Iterable[str] = ()
-) -> dict[str, Any]:
+def node_probe_input(settings: Settings, *, port: int, secret: str) -> dict[str, Any]:
     """Return the JSON object that `node_probe` reads.
 
-    The job listens on `port` of its node, and answers there to `secret`. Nobody misses the kernels
-    that were `left_out`.
+    The job listens on `port` of its node, and answers there to `secret`.
     """
     hub = settings.hub
     authority = ""
@@ -76,14 +71,7 @@ def node_probe_input(
         "version": __version__,
         "storage": {str(one.path): one.is_mount for one in settings.site_storage},
         "templates": str(settings.storage.templates),
-        "registry": str(settings.environments.registry),
-        "left_out": sorted(left_out),
         "needs_sshd": bool(settings.ssh.limit),
-        "data": list(DATA),
-        "data_folders": [
-            *([settings.datasets] if settings.datasets else []),
-            str(Path(settings.storage.templates).parent / "datasets"),
-        ],
         "environments": {
             "server": str(settings.environments.server),
             "tensorboard": str(settings.environments.tensorboard),
@@ -153,7 +141,6 @@ async def run_test_job(
     partition: str,
     n_gpus: int,
     wait_s: float,
-    left_out: Iterable[str] = (),
 ) -> CheckJobResult:
     """Submit a trial job, connect to it on its node, and read what it found.
 
@@ -173,7 +160,7 @@ async def run_test_job(
         return f"{host}:{port}", await _meet(host, port, secret)
 
     name = new_name()
-    question = node_probe_input(settings, port=port, secret=secret, left_out=left_out)
+    question = node_probe_input(settings, port=port, secret=secret)
     job = build_test_job(settings, name=name, partition=partition, n_gpus=n_gpus)
     return await run_check_job(
         slurm,

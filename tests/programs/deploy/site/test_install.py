@@ -43,7 +43,6 @@ from deploy.site.installer.texts import (
 )
 from portal.hub.settings.loader import load_settings
 from portal.settings.s3 import S3Settings
-from portal.site.checks.node_findings import read_left_out
 from spawner import __version__
 from spawner.settings.site import SiteSettings
 
@@ -391,17 +390,6 @@ def test_a_wrong_source_of_packages_is_named_before_anything_is_done(
         package_sources(os.environ)
 
     assert SETTING in caught.value.message
-
-
-@needs_visudo
-def test_the_check_misses_no_kernel_that_the_site_left_out(site: Site) -> None:
-    hub = site.prefix / site.version / "environments/hub"
-
-    install(replace(site, with_frameworks=False))
-    assert read_left_out(hub) == {"tensorflow", "pytorch"}
-
-    install(site)
-    assert read_left_out(hub) == set()
 
 
 def test_a_site_may_leave_the_frameworks_out(tmp_path: Path) -> None:

@@ -1,9 +1,7 @@
 """What the program of the trial job finds on a node, in folders made here."""
 
-import json
 import os
 import platform
-import shutil
 import sys
 import venv
 from pathlib import Path
@@ -14,32 +12,13 @@ import pytest
 from portal.hub.settings.loader import Settings
 from portal.server.ssh import sshd
 from portal.site.checks import node_probe
-from portal.site.checks.node_probe import (
-    lacking_kernels,
-    lacking_python,
-    probe_environment,
-    probe_workplace,
-)
-from portal.site.checks.test_job import DATA, node_probe_input
-
-CHECKOUT = Path(__file__).parents[5]
+from portal.site.checks.node_probe import lacking_python, probe_environment, probe_workplace
+from portal.site.checks.test_job import node_probe_input
 
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with templates, their data, and an environment that has one kernel."""
-    (tmp_path / "server/bin").mkdir(parents=True)
-    (tmp_path / "server/bin/python").symlink_to(sys.executable)
-    spec = tmp_path / "server/share/jupyter/kernels/pytorch/kernel.json"
-    spec.parent.mkdir(parents=True)
-    spec.write_text(json.dumps({"argv": [str(tmp_path / "server/bin/python")]}))
-    for name in ("pytorch", "tensorflow"):
-        notebook = tmp_path / "templates" / name / "digits.ipynb"
-        notebook.parent.mkdir(parents=True)
-        notebook.write_text(json.dumps({"metadata": {"kernelspec": {"name": name}}}))
-    data = tmp_path / DATA[0]
-    data.parent.mkdir(parents=True)
-    data.write_bytes(b"PK")
+    """A folder that is the home, too."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr(node_probe, "LEAST_FREE_MIB", 0)
     return tmp_path
@@ -49,9 +28,7 @@ def look(site: Path, settings: Settings, **changes: object) -> dict[str, Any]:
     """Return the faults by their first word, and "free_mib"."""
     question = node_probe_input(settings, port=0, secret="") | {
         "environments": {"server": str(site / "server")},
-        "templates": str(site / "templates"),
         "storage": {str(site): False},
-        "data_folders": [str(site / "isilon/datasets"), str(site)],
         "needs_sshd": False,
     }
     found: dict[str, Any] = {"free_mib": {}}
@@ -59,35 +36,11 @@ def look(site: Path, settings: Settings, **changes: object) -> dict[str, Any]:
     return found | {row[0]: row[1:] for row in rows}
 
 
-def test_the_program_finds_what_templates_need(site: Path, settings: Settings) -> None:
+def test_a_node_in_order_has_its_space_measured(site: Path, settings: Settings) -> None:
     found = look(site, settings)
 
     assert found.pop("free_mib")[str(site)] > 0
-    assert found == {"lacking": ("tensorflow", "tensorflow/digits.ipynb")}
-
-
-@pytest.mark.parametrize(("text", "said"), [(b"", "empty"), (None, "missing")])
-def test_data_that_cannot_be_read_are_named(
-    site: Path, settings: Settings, text: bytes | None, said: str
-) -> None:
-    if text is None:
-        (site / DATA[0]).unlink()
-    else:
-        (site / DATA[0]).write_bytes(text)
-
-    assert look(site, settings)["data"] == (DATA[0], said)
-
-
-def test_of_many_templates_three_are_named(site: Path, settings: Settings) -> None:
-    for name in "bcd":
-        shutil.copy(site / "templates/tensorflow/digits.ipynb", site / f"templates/{name}.ipynb")
-
-    said = "b.ipynb, c.ipynb, d.ipynb and 1 more"
-    assert look(site, settings)["lacking"] == ("tensorflow", said)
-
-
-def test_a_kernel_that_the_site_left_out_is_not_missed(site: Path, settings: Settings) -> None:
-    assert "lacking" not in look(site, settings, left_out=["tensorflow"])
+    assert found == {}
 
 
 def test_little_space_is_told_in_numbers(
@@ -117,38 +70,6 @@ def test_sshd_is_looked_for_where_a_session_does_if_one_needs_it(
     assert "sshd" in look(site, settings, needs_sshd=True)
     assert "sshd" not in look(site, settings)
     assert node_probe_input(settings, port=0, secret="")["needs_sshd"] is bool(settings.ssh.limit)
-
-
-def test_a_login_shell_that_the_node_lacks_is_named(
-    site: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    account = list(node_probe.pwd.getpwuid(os.getuid()))
-    account[6] = "/bin/no-such-shell"
-    struct = node_probe.pwd.struct_passwd(account)
-    monkeypatch.setattr(node_probe.pwd, "getpwuid", lambda _: struct)
-
-    assert look(site, settings)["shell"] == ("/bin/no-such-shell",)
-
-
-def test_an_optional_template_misses_no_kernel(site: Path) -> None:
-    notebook = site / "templates/tensorflow/digits.ipynb"
-    metadata = {"kernelspec": {"name": "tensorflow"}, "portal": {"optional": True}}
-    notebook.write_text(json.dumps({"metadata": metadata}))
-
-    assert list(lacking_kernels(site / "templates", set())) == ["pytorch"]
-
-
-def test_kernels_of_the_site_itself_may_run_the_templates(site: Path) -> None:
-    templates = site / "templates"
-
-    assert list(lacking_kernels(templates, {"ir"})) == ["pytorch", "tensorflow"]
-    assert lacking_kernels(templates, {"ir", "site-deep"}) == {}
-
-
-def test_the_data_are_those_that_the_templates_read() -> None:
-    source = (CHECKOUT / "notebook_templates/shared/digits_data.py").read_text()
-
-    assert [f'Path("{one}")'.replace("/", '", "') in source for one in DATA] == [True]
 
 
 @pytest.mark.parametrize(

@@ -212,17 +212,6 @@ def test_each_fault_is_told_with_its_cure(
             Grade.WARNING,
             "not known on node01: no answer in 60 s",
         ),
-        (
-            ["lacking", "ir", "a, b"],
-            Grade.WARNING,
-            "need the kernel ir, which sessions on node01 lack: a, b",
-        ),
-        (
-            ["data", "mnist", "empty"],
-            Grade.WARNING,
-            "read mnist, which cannot be read on node01: empty",
-        ),
-        (["shell", "/bin/tcsh"], Grade.WARNING, "not have the user's login shell, /bin/tcsh"),
         (["sshd"], Grade.WARNING, "over ssh, but node01 has no sshd"),
         (["space", "/home/ada", "5 MiB free"], Grade.WARNING, "/home/ada on node01 has 5 MiB free"),
     ],
