@@ -62,8 +62,7 @@ def test_a_site_in_order_has_no_problem_and_a_job_ran() -> None:
     # One machine is open for a trial, without TLS.
     assert grades.pop("tls") == {"warning", "skipped"}
     assert "port 8000 is open on 0.0.0.0 without TLS" in found["tls"][0]["sentence"]
-    # Without a front end there is nothing to say of TLS and cookies.
-    assert grades.pop("hardening") <= {"ok", "warning", "skipped"}
+    assert grades.pop("hardening") <= {"ok", "warning"}
     assert grades.pop("gpus-jupyter") == {"ok", "skipped"}
     assert set().union(*grades.values()) == {"ok"}
     assert "ran on node0" in found["trial-jupyter"][0]["sentence"]
@@ -101,20 +100,16 @@ def test_partitions_ldap_and_proxy_that_are_not_there_are_told_each(changed: Pat
     assert found["trial-v100"][0]["grade"] == "skipped"
 
 
-def test_what_neighbours_and_strangers_would_find_is_told(changed: Path, tmp_path: Path) -> None:
+def test_what_neighbours_and_those_who_left_would_find_is_told(changed: Path) -> None:
     _, before = check(changed, "--only", "hardening")
     replaced(changed, 'reader_dn = "', 'reader_dn = "" # "')
-    replaced(changed, 'proxy_api_url = "http://127.0.0.1:8001"', 'proxy_api_url = "http://x:8000"')
 
-    exit_code, after = check(changed, "--only", "hardening")
+    _, after = check(changed, "--only", "hardening")
 
     said = [one["sentence"] for one in before["hardening"] if one["grade"] == "ok"]
     assert "log, database, cookie secret and tokens are for their owner only." in said
-    assert "hub, proxy and slurmdbd listen where they are needed." in said
     assert "accounts are checked again every 5 minutes." in said
     grades = {one["sentence"].split()[0]: one["grade"] for one in after["hardening"]}
-    assert exit_code == 1
-    assert grades["the"] == "problem", "port 8000 takes requests from other hosts"
     assert grades["users"] == "warning", "nobody looks at LDAP again"
 
 

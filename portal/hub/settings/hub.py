@@ -4,7 +4,9 @@
 
 from dataclasses import dataclass
 from enum import Enum
+from ipaddress import ip_address
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from portal.settings.validators import (
     check_address,
@@ -22,6 +24,24 @@ check_public_url = url(
     *("http", "https"),
     sentence="it must look like https://portal.example.com. A path is for base_url.",
 )
+
+_check_http = url(
+    *("http", "https"), sentence='it must look like "http://127.0.0.1:8001".', may_have_path=True
+)
+
+
+def is_loopback(address: str) -> bool:
+    """Return whether only this host reaches an address or the name of a host."""
+    try:
+        return ip_address(address).is_loopback
+    except ValueError:
+        return address == "localhost"
+
+
+def check_proxy_api(text: str) -> str:
+    """Refuse an address that other hosts could reach: it leads sessions to whom it is told."""
+    is_here = is_loopback(urlsplit(text).hostname or "")
+    return _check_http(text) or ("" if is_here else "it must be on the loopback, as 127.0.0.1 is.")
 
 
 class LogFormat(Enum):
@@ -87,13 +107,9 @@ class HubSettings:
         check=check_networks,
     )
     proxy_api_url: str = setting(
-        "Where the hub tells configurable-http-proxy about sessions. Keep it on the loopback.",
+        "Where the hub tells the proxy about sessions, on the loopback.",
         default="http://127.0.0.1:8001",
-        check=url(
-            *("http", "https"),
-            sentence='it must look like "http://127.0.0.1:8001".',
-            may_have_path=True,
-        ),
+        check=check_proxy_api,
     )
     proxy_workers: int = setting(
         "Processes among which the proxy divides users' connections, so that it uses as many cores."

@@ -9,8 +9,8 @@ from portal.hub.auth.authenticator_mixin import LOWEST_USER_UID
 from portal.hub.auth.ldap_servers import LdapServerError, certificate_end, parse_server
 from portal.hub.auth.unix_accounts import read_account
 from portal.hub.settings.login import LoginSettings
-from portal.site.checks.certificates import assess_end
 from portal.site.checks.finding import Finding, ok, problem, warning
+from portal.site.checks.front_end import assess_end
 from portal.site.checks.runner import in_thread
 from spawner.account_names import objection
 

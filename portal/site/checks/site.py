@@ -15,11 +15,11 @@ from portal.hub.config_check import site_problems
 from portal.hub.settings.loader import Settings, load_settings
 from portal.hub.settings.mail import MailSettings
 from portal.site.account import become_hub_account
-from portal.site.checks.certificates import check_front_end
 from portal.site.checks.directory import check_directory, check_user
 from portal.site.checks.finding import Check, Finding, Grade, Report, ok, problem
+from portal.site.checks.front_end import check_front_end
 from portal.site.checks.gpu_findings import LOOK_S, check_gpus
-from portal.site.checks.hardening_checks import check_hardening
+from portal.site.checks.hardening import check_hardening
 from portal.site.checks.host import check_database, check_proxy, check_versions
 from portal.site.checks.login_service import check_login_service, read_secret_names
 from portal.site.checks.mail_server import check_mail_server

@@ -100,6 +100,9 @@ def test_half_an_hour_and_half_a_gib_are_whole_seconds_and_mib(
         pytest.param("hub", "admin_users = 'ada'", ["admin_users", "list of texts"], id="no list"),
         pytest.param("hub", "admin_users = ['Ada']", ["'Ada'", "small letters"], id="capital"),
         pytest.param("hub", "proxy_api_url = 'x'", ["proxy_api_url", "http://"], id="no URL"),
+        pytest.param(
+            "hub", "proxy_api_url = 'http://10.77.0.1:8001'", ["loopback"], id="open proxy"
+        ),
         pytest.param("login", "tls = 'none'", ["'tls'", '"starttls" or "ldaps"'], id="plain LDAP"),
         pytest.param("login", "tls = 'ldaps'", ["ldaps://", "ldap://127.0.0.1:389"], id="scheme"),
         pytest.param(

@@ -8,8 +8,8 @@ import pytest
 
 from portal.hub.settings.hub import HubSettings
 from portal.hub.settings.loader import Settings
-from portal.site.checks.certificates import assess_end, assess_way_in
 from portal.site.checks.finding import Finding, Grade
+from portal.site.checks.front_end import assess_end, assess_way_in
 from portal.site.checks.host import compare_pins, probe_database, read_pins
 from portal.site.checks.slurm import (
     assess_accounting,
