@@ -9,12 +9,11 @@ import sqlite3
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from dsportal.amounts import count
-from portal.hub.admin.tokens import OPERATOR, PROXY, read_token
+from portal.hub.admin.tokens import PROXY, read_token
 from portal.hub.settings.hub import HubSettings
 from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Finding, ok, problem, skipped, warning
@@ -113,7 +112,6 @@ async def check_proxy(settings: Settings) -> list[Finding]:
     return [
         ok(f"the hub answers through it on port {hub.public_port}."),
         *await _missing_workers(hub),
-        *await _unreachable(settings),
     ]
 
 
@@ -129,24 +127,6 @@ async def _missing_workers(hub: HubSettings) -> list[Finding]:
             f" proxy_workers is {hub.proxy_workers}.",
             "If proxy_workers was changed, restart the proxy: systemctl restart dsportal-proxy."
             " Otherwise proxy.log says why a worker ended.",
-        )
-    ]
-
-
-async def _unreachable(settings: Settings) -> list[Finding]:
-    hub = settings.hub
-    token = read_token(hub.state_dir, OPERATOR)
-    url = f"{hub.url}{hub.hub_prefix}api/dsportal/status"
-    status = await in_thread(lambda: _read_json(url, token))
-    n = sum(one["state"] == "unreachable" for one in status.get("sessions", []))
-    if not n:
-        return []
-    return [
-        warning(
-            f"{count(n, 'session')} started under another certificate authority, so nobody can open"
-            " them.",
-            f"Put the folder {settings.hub.certificates_dir} back as it was and restart the proxy,"
-            " or have their users start them again.",
         )
     ]
 
@@ -183,46 +163,30 @@ async def check_versions() -> list[Finding]:
 
 
 def probe_versions(environment: Path) -> Finding:
-    """Compare the packages of an environment with its pins.txt."""
+    """Compare the packages of this environment, a folder, with its pins.txt."""
     path = environment / "pins.txt"
     try:
-        pins = read_pins(path.read_text())
+        pins = _PIN.findall(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return skipped(
             f"{path} is missing, so it is not known what should be installed here.",
             "Build the environment with deploy/site/install.",
         )
-    return compare_pins(pins, _installed(), where=str(environment))
-
-
-def read_pins(text: str) -> dict[str, str]:
-    """Return the versions that lines name==version pin, by canonical name."""
-    return {_canonical(name): version for name, version in _PIN.findall(text)}
-
-
-def compare_pins(pins: Mapping[str, str], installed: Mapping[str, str], *, where: str) -> Finding:
-    """Return what differs from the pins.
-
-    `pins` and `installed` are versions by canonical name; `where` names the environment.
-    """
     wrong = [
-        f"{name} is {installed.get(name, 'missing')}, not {version}"
-        for name, version in sorted(pins.items())
-        if installed.get(name) != version
+        f"{name} is {found}, not {version}"
+        for name, version in pins
+        if (found := _installed_version(name)) != version
     ]
     if not wrong:
-        return ok(f"all {len(pins)} packages of {where} are as pinned.")
+        return ok(f"all {len(pins)} packages of {environment} are as pinned.")
     more = f" and {len(wrong) - 5} more" if len(wrong) > 5 else ""
-    return warning(f"{where}: {'; '.join(wrong[:5])}{more}.", "Run deploy/site/install again.")
+    return warning(
+        f"{environment}: {'; '.join(wrong[:5])}{more}.", "Run deploy/site/install again."
+    )
 
 
-def _installed() -> dict[str, str]:
-    return {
-        _canonical(package.metadata["Name"]): package.version
-        for package in importlib.metadata.distributions()
-        if package.metadata["Name"]
-    }
-
-
-def _canonical(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
+def _installed_version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "missing"

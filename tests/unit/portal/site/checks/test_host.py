@@ -2,13 +2,13 @@
 
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from portal.hub.admin.tokens import OPERATOR, PROXY, ensure_token
+from portal.hub.admin.tokens import PROXY, ensure_token
 from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Grade
 from portal.site.checks.host import check_proxy
@@ -18,16 +18,13 @@ Load = Callable[[str], Settings]
 
 
 @contextmanager
-def answering(
-    status: int, body: str, sessions: Sequence[object] = (), n_workers: int = 1
-) -> Iterator[int]:
+def answering(status: int, body: str, n_workers: int = 1) -> Iterator[int]:
     """Stand for the proxy, its API and the hub behind it; yield the port."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             answers = {
                 "/hub/api/dsportal/health": (status, body),
-                "/hub/api/dsportal/status": (200, json.dumps({"sessions": sessions})),
                 "/api/start": (200, json.dumps({"start": "of this test", "workers": n_workers})),
             }
             code, content = answers.get(self.path, (403, ""))
@@ -65,19 +62,6 @@ async def test_the_proxy_is_well_if_the_hub_answers_and_may_tell_it_routes(
     assert words in found.sentence
 
 
-async def test_sessions_of_another_authority_are_counted(load: Load, minimal_toml: str) -> None:
-    sessions = [{"state": state} for state in ("running", "unreachable", "unreachable")]
-    well = json.dumps(WELL)
-    with answering(200, well) as public, answering(200, well, sessions) as api:
-        settings = site(load, minimal_toml, public, api)
-        answers, warned = await check_proxy(settings)
-
-    assert answers.grade is Grade.OK
-    assert warned.grade is Grade.WARNING
-    assert "2 sessions started under another certificate authority" in warned.sentence
-    assert str(settings.hub.certificates_dir) in warned.cure
-
-
 async def test_workers_of_the_proxy_that_are_missing_are_counted(
     load: Load, minimal_toml: str
 ) -> None:
@@ -100,6 +84,5 @@ def site(load: Load, toml: str, public_port: int, api_port: int) -> Settings:
     )
     settings = load(toml.replace("[hub]", "\n".join(lines)))
     settings.hub.state_dir.mkdir()
-    for name in (OPERATOR, PROXY):
-        ensure_token(settings.hub.state_dir, name)
+    ensure_token(settings.hub.state_dir, PROXY)
     return settings
