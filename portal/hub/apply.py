@@ -7,7 +7,7 @@ from typing import Any
 
 from portal.hub.admin.api import operation_routes
 from portal.hub.admin.people import people_routes
-from portal.hub.admin.tokens import PROXY, ensure_token, keep_private, site_services, token_path
+from portal.hub.admin.tokens import PROXY, ensure_token, site_services, token_path
 from portal.hub.admin.usage_page import usage_route
 from portal.hub.admin.visits import log_visits, visit_route
 from portal.hub.auth.client_address import parse_networks
@@ -113,7 +113,6 @@ def _apply_hub(c: Any, settings: Settings) -> None:
     # No limit: to JupyterHub a session that waits in Slurm's queue is a start all the while.
     c.JupyterHub.concurrent_spawn_limit = 0
     c.JupyterHub.db_url = hub.sqlalchemy_url
-    keep_private(hub.state_dir, hub.sqlite_path)
     c.JupyterHub.cookie_secret_file = f"{hub.state_dir}/cookie_secret"
     c.JupyterHub.allow_named_servers = settings.choices.sessions_per_user > 1
     # The session without a name does not count as one of these.
@@ -236,7 +235,6 @@ def _apply_login(c: Any, settings: Settings, hubs: Hubs | None) -> None:
     authenticator.blocked_users = set(login.blocked_users)
     # JupyterHub's own admin_users would only ever add to what its database holds.
     authenticator.full_admin_users = set(settings.hub.full_admin_users)
-    authenticator.token_days = settings.hub.token_days
     authenticator.manage_groups = True
     authenticator.auth_refresh_age = round(login.recheck_minutes * 60)
     # Tokens and starts of somebody who may no longer log in are refused, too.

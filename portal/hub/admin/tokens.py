@@ -51,16 +51,6 @@ def ensure_token(state_dir: Path, name: str) -> str:
     return path.read_text(encoding="ascii").strip()
 
 
-def keep_private(state_dir: Path, database: Path) -> None:
-    """Make an SQLite file that an earlier version created, if it exists, unreadable for others."""
-    try:
-        if state_dir.stat().st_uid == os.geteuid():
-            database.chmod(0o600, follow_symlinks=False)
-    except (OSError, NotImplementedError):
-        # There is none yet, or the folder is another account's, which 'dsportal check' reports.
-        return
-
-
 def site_services(state_dir: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return `JupyterHub.services` and `JupyterHub.load_roles` for the site's own services."""
     tokens = {name: ensure_token(state_dir, name) for name in SCOPES}

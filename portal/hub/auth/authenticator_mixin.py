@@ -9,9 +9,8 @@ from typing import Any, TypeVar
 
 from jupyterhub.auth import Authenticator
 from jupyterhub.utils import maybe_future
-from sqlalchemy.orm import object_session
 from traitlets import Any as AnyTrait
-from traitlets import Instance, Integer, List, Set, Unicode
+from traitlets import Instance, List, Set, Unicode
 
 from dsportal.amounts import format_wait
 from portal.hub.auth.account_status import AccountStatus, AccountStatusCache, LoginPermission
@@ -20,11 +19,9 @@ from portal.hub.auth.credentials import Credentials, LoginError, refuse_name
 from portal.hub.auth.known_browsers import read_browser, remember_browser
 from portal.hub.auth.login_queue import LONGEST_WAIT_S, LoginQueue, LoginQueueFullError
 from portal.hub.auth.login_throttle import CheckResult, LoginAttempt, LoginThrottle
-from portal.hub.auth.token_lifetimes import limit_tokens
 from portal.hub.auth.unix_accounts import read_account
 from portal.hub.hubs.placement import Hubs
 from portal.hub.hubs.transfer import Vouched, send_home
-from portal.hub.settings.hub import HubSettings
 
 T = TypeVar("T")
 
@@ -47,10 +44,6 @@ class AuthenticatorMixin(Authenticator):
         Unicode(), help="Users with JupyterHub's role admin, who can act as every user."
     ).tag(config=True)
 
-    token_days = Integer(
-        HubSettings.token_days,
-        help="Days after which API tokens that were made without an expiry date expire.",
-    ).tag(config=True)
     hubs = Instance(Hubs, allow_none=True, help="All hubs of the portal; None for one.").tag(
         config=True
     )
@@ -59,21 +52,11 @@ class AuthenticatorMixin(Authenticator):
         None, help="Called with the name of a user whom the hub forgets; None for nobody."
     ).tag(config=True)
 
-    _are_tokens_limited = False
-
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._login_queue = LoginQueue(LoginThrottle())
         self._account_threads = ThreadPoolExecutor(N_ACCOUNT_THREADS, thread_name_prefix="account")
         self.standings = AccountStatusCache(self.ask_account_status)
-
-    async def add_user(self, user: Any) -> None:
-        """Add a user; at its start JupyterHub calls it for each one that it knows."""
-        await maybe_future(super().add_user(user))
-        if not self._are_tokens_limited:
-            # For all of them: a query for each user would take most of a start.
-            limit_tokens(object_session(getattr(user, "orm_user", user)), self.token_days)
-            self._are_tokens_limited = True
 
     async def get_authenticated_user(self, handler: Any, data: Any) -> dict[str, Any] | None:
         """Check a login as JupyterHub does; a user of another hub is sent there.

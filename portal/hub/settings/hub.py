@@ -155,8 +155,7 @@ class HubSettings:
     )
     # Not 0, which means no limit to JupyterHub.
     token_days: int = setting(
-        "Longest lifetime of an API token that a user makes, in days. Tokens of earlier versions"
-        " without an expiry date get this one when the hub starts.",
+        "Longest lifetime of an API token that a user makes, in days.",
         default=90,
         lowest=1,
         highest=366,

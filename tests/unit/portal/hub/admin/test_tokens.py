@@ -9,7 +9,6 @@ from portal.hub.admin.tokens import (
     OPERATOR,
     PROXY,
     ensure_token,
-    keep_private,
     read_token,
     site_services,
 )
@@ -80,41 +79,3 @@ def test_each_service_may_do_its_own_work_and_nothing_else(tmp_path: Path) -> No
 
 def test_a_service_without_a_token_has_no_rights(foreign_dir: Path) -> None:
     assert site_services(foreign_dir) == ([], [])
-
-
-def test_a_database_that_others_can_read_is_made_private(tmp_path: Path) -> None:
-    database = tmp_path / "hub.sqlite"
-    database.touch()
-    database.chmod(0o644)
-
-    keep_private(tmp_path, database)
-
-    assert mode(database) == 0o600
-
-
-def test_what_a_link_in_place_of_the_database_leads_to_is_left_alone(tmp_path: Path) -> None:
-    other = tmp_path / "other"
-    other.touch()
-    other.chmod(0o644)
-    (tmp_path / "hub.sqlite").symlink_to(other)
-
-    keep_private(tmp_path, tmp_path / "hub.sqlite")
-
-    assert mode(other) == 0o644
-
-
-def test_the_database_of_another_account_is_left_alone(foreign_dir: Path) -> None:
-    database = foreign_dir / "hub.sqlite"
-    database.touch()
-    database.chmod(0o644)
-
-    keep_private(foreign_dir, database)
-
-    assert mode(database) == 0o644
-
-
-def test_without_a_database_nothing_is_made_private(tmp_path: Path) -> None:
-    keep_private(tmp_path, tmp_path / "hub.sqlite")
-    keep_private(tmp_path / "nowhere", tmp_path / "nowhere" / "hub.sqlite")
-
-    assert list(tmp_path.iterdir()) == []
