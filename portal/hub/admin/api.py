@@ -78,11 +78,7 @@ class OperationHandler(APIHandler):
                     yield user, spawner
 
     def body(self) -> dict[str, Any]:
-        """Return the JSON object of the request; all its values are strings. {} for an empty body.
-
-        Raises:
-            HTTPError: 400 for any other body.
-        """
+        """Return the JSON object of the request, all of texts; {} for an empty body."""
         try:
             body = json.loads(self.request.body or b"{}")
         except ValueError:
@@ -153,12 +149,7 @@ class DrainHandler(OperationHandler):
 
     @needs_scope(SCOPE)  # type: ignore[untyped-decorator]
     async def put(self) -> None:
-        """Refuse new sessions, with a message on all pages and in open sessions: 200.
-
-        Raises:
-            HTTPError: 400 for another body; 500 if the state cannot be saved, so would not survive
-                a restart.
-        """
+        """Refuse new sessions, with a message on all pages and in open sessions: 200."""
         message = self.body().get("message", "")
         try:
             self.drain.close(message)
@@ -180,11 +171,7 @@ class StopHandler(OperationHandler):
 
     @needs_scope(SCOPE)  # type: ignore[untyped-decorator]
     async def post(self) -> None:
-        """Stop those of `partition`, of `user`, or all: 200 with the result for each session.
-
-        Raises:
-            HTTPError: 400 unless either one of these or `all` with "yes" is named.
-        """
+        """Stop those of `partition`, of `user`, or all: 200 with the result for each session."""
         body = self.body()
         partition, whose = body.get("partition", ""), body.get("user", "")
         # An empty body must not stop every session.

@@ -51,11 +51,7 @@ class UserHandler(OperationHandler):
 
     @needs_scope(SCOPE)  # type: ignore[untyped-decorator]
     async def get(self, user_name: str) -> None:
-        """Answer as the list of users has it, and with `refusal`, why not to remove: 200.
-
-        Raises:
-            HTTPError: 404 if the hub does not know the user.
-        """
+        """Answer as the list of users has it, and with `refusal`, why not to remove: 200."""
         user = self._find(user_name)
         status = await read_account_status(self, user.name)
         _, refusal = _refusal(user.name, status)
@@ -69,12 +65,7 @@ class UserHandler(OperationHandler):
 
     @needs_scope(SCOPE)  # type: ignore[untyped-decorator]
     async def delete(self, user_name: str) -> None:
-        """Remove the user: 200 with the numbers of sessions stopped and tokens revoked.
-
-        Raises:
-            HTTPError: 404 if the hub does not know the user, 409 while the account may log in, 503
-                if that is not known or a session cannot be stopped.
-        """
+        """Remove the user: 200 with the numbers of sessions stopped and tokens revoked."""
         user = self._find(user_name)
         if self.body().get("force") != "yes":
             code, refusal = _refusal(user.name, await read_account_status(self, user.name))

@@ -103,11 +103,7 @@ class VisitHandler(APIHandler):
     """Takes `{"visitor": NAME, "address": TEXT}` from a session that another user has opened."""
 
     async def post(self) -> None:
-        """Log the visit: 204.
-
-        Raises:
-            HTTPError: 403 for a token that is no session's, 400 for another body.
-        """
+        """Log the visit: 204."""
         spawner = spawner_of_token(self)
         try:
             # Cut, so that a session cannot make the hub parse a megabyte.

@@ -132,11 +132,7 @@ class ChoicesHandler(BaseHandler):
     @authenticated
     @needs_scope("servers")  # type: ignore[untyped-decorator]
     async def get(self, user_name: str) -> None:
-        """Answer for the options in the address.
-
-        Raises:
-            HTTPError: 404 if there is no such user.
-        """
+        """Answer for the options in the address."""
         user = self.find_user(user_name)
         if user is None:
             raise HTTPError(404)

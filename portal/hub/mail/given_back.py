@@ -27,11 +27,7 @@ class GivenBackHandler(APIHandler):
     """Takes `{"notebook": NAME, "idle_s": N}` from a session."""
 
     async def post(self) -> None:
-        """Keep it for the next look at the session: 204.
-
-        Raises:
-            HTTPError: 403 for a token that is no session's, 400 for another body.
-        """
+        """Keep it for the next look at the session: 204."""
         spawner = spawner_of_token(self)
         sentence = read_report(self.request.body)
         if sentence is None:

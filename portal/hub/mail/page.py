@@ -65,11 +65,7 @@ class MessagesHandler(BaseHandler):
 
     @authenticated
     async def post(self) -> None:
-        """Keep, forget or try an address, as the button says.
-
-        Raises:
-            HTTPError: 400 for another button.
-        """
+        """Keep, forget or try an address, as the button says."""
         do = {
             "mail": self._keep_mail,
             "chat": self._keep_chat,

@@ -46,11 +46,7 @@ class StartHandler(UserServerAPIHandler):
     """
 
     def get_server_json_body(self) -> dict[str, Any]:
-        """Return JupyterHub's form of the body.
-
-        Raises:
-            HTTPError: 400 if it is neither an object nor empty.
-        """
+        """Return JupyterHub's form of the body."""
         body = self.get_json_body()
         if body is not None and not isinstance(body, dict):
             raise HTTPError(
@@ -62,12 +58,7 @@ class StartHandler(UserServerAPIHandler):
     async def spawn_single_user(
         self, user: Any, server_name: str = "", *arguments: Any, **options: Any
     ) -> None:
-        """Start the session.
-
-        Raises:
-            HTTPError: 409 if another request is about to start or stop it.
-            RuntimeError: If JupyterHub fails.
-        """
+        """Start the session."""
         try:
             await super().spawn_single_user(user, server_name, *arguments, **options)
         except RuntimeError as error:
@@ -87,11 +78,7 @@ class GoneHandler(APIHandler):
         """Require nothing: nothing is done here."""
 
     def prepare(self) -> None:
-        """Refuse every method.
-
-        Raises:
-            HTTPError: 404.
-        """
+        """Refuse every method."""
         raise HTTPError(404, f"This route is gone. Send the token to {self.hub.base_url}api/user.")
 
 

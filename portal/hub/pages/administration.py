@@ -24,11 +24,7 @@ class AdministrationHandler(BaseHandler):
     @authenticated
     @needs_scope("admin-ui")  # type: ignore[untyped-decorator]
     async def get(self) -> None:
-        """Show the page.
-
-        Raises:
-            HTTPError: 403 for somebody who may not stop everybody's sessions.
-        """
+        """Show the page."""
         # Users have this scope with a filter, for their own sessions; without one it is an
         # administrator's.
         if STOPS_SESSIONS not in self.expanded_scopes:
@@ -54,9 +50,6 @@ class MessageStopHandler(BaseHandler):
         """Show the form for the message.
 
         `server_name` is None for the session without a name.
-
-        Raises:
-            HTTPError: 404 if there is no such session.
         """
         user, name = self.find_user(user_name), server_name or ""
         # Asked first: user.spawners makes a session for every name that it is asked for.

@@ -71,11 +71,7 @@ class ClassHandler(BaseHandler):
 
     @authenticated
     async def get(self, name: str) -> None:
-        """Show the page.
-
-        Raises:
-            HTTPError: 404 if there is no such class, or the user may not see it.
-        """
+        """Show the page."""
         group = self._groups.get(name)
         is_teacher = group is not None and self.current_user.name in group.teachers
         is_administrator = STOPS_SESSIONS in self.expanded_scopes

@@ -120,11 +120,7 @@ class RemoveSessionHandler(BaseHandler):
 
     @authenticated
     async def post(self, server_name: str) -> None:
-        """Delete a session of the current user; files are not touched.
-
-        Raises:
-            HTTPError: 404 if there is none of that name, 400 while it is running.
-        """
+        """Delete a session of the current user; files are not touched."""
         user = self.current_user
         # Not user.spawners, which makes a session for every name that it is asked for.
         if server_name not in user.orm_spawners:

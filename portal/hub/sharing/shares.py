@@ -106,11 +106,7 @@ class _ShareHandler(BaseHandler):
         self.grants = shared_grants(grants_path)
 
     def find_spawner(self, user_name: str, server_name: str | None) -> Any:
-        """Return the spawner of a session of the current user.
-
-        Raises:
-            HTTPError: 404 if there is none, or sharing is off.
-        """
+        """Return the spawner of a session of the current user."""
         user, name = self.current_user, server_name or ""
         # Nobody shares in somebody else's name, administrators included.
         is_own = user.name == user_name and (not name or name in user.orm_spawners)
@@ -119,11 +115,7 @@ class _ShareHandler(BaseHandler):
         return user.spawners[name]
 
     def find_partner(self) -> Any:
-        """Return the user or group of JupyterHub's database that the form names.
-
-        Raises:
-            HTTPError: 400 with the next step if there is none.
-        """
+        """Return the user or group of JupyterHub's database that the form names."""
         name = self.get_body_argument("name", "").strip()
         kind = self.get_body_argument("kind", ShareKind.USER.value)
         if kind == ShareKind.GROUP.value:
@@ -145,11 +137,7 @@ class _ShareHandler(BaseHandler):
         return partner
 
     def read_permission(self) -> tuple[May, str]:
-        """Return what the form allows, and the one notebook for which it does.
-
-        Raises:
-            HTTPError: 400 if it names neither one notebook nor anything else that can be allowed.
-        """
+        """Return what the form allows, and the one notebook for which it does."""
         may = self.get_body_argument("may", "")
         if may in {May.WORK.value, May.READ.value}:
             return May(may), ""
@@ -216,12 +204,7 @@ class ShareHandler(_ShareHandler):
     @authenticated
     @needs_scope("servers")  # type: ignore[untyped-decorator]
     async def post(self, user_name: str, server_name: str | None = None) -> None:
-        """Share it, and show the page again.
-
-        Raises:
-            HTTPError: 404 if there is no such session, 400 if it does not run, nobody is known by
-                that name, or its server cannot hold a guest to reading.
-        """
+        """Share it, and show the page again."""
         spawner = self.find_spawner(user_name, server_name)
         if not spawner.ready:
             raise HTTPError(400, "Only a running session can be shared. Start it first.")
@@ -249,11 +232,7 @@ class UnshareHandler(_ShareHandler):
     @authenticated
     @needs_scope("servers")  # type: ignore[untyped-decorator]
     async def post(self, user_name: str, server_name: str | None = None) -> None:
-        """End it, and show the page again.
-
-        Raises:
-            HTTPError: 404 if there is no such session, 400 for what the form never sends.
-        """
+        """End it, and show the page again."""
         spawner = self.find_spawner(user_name, server_name)
         try:
             grant = Grant(
