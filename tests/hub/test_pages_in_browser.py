@@ -338,7 +338,7 @@ def test_signing_out_without_a_session_asks_nothing(page: Page) -> None:
 
 @pytest.mark.parametrize(
     ("choice", "state"),
-    [("Sign out and keep it running", "Running"), ("Stop it and sign out", "Not running")],
+    [("Sign out and keep them", "Running"), ("Stop them and sign out", "Not running")],
 )
 def test_signing_out_says_what_keeps_running_and_offers_to_stop_it(
     page: Page, choice: str, state: str
@@ -346,7 +346,7 @@ def test_signing_out_says_what_keeps_running_and_offers_to_stop_it(
     start(page)
     page.wait_for_url(re.compile("/user/ada"))
     sign_out(page)
-    expect(page.locator(".portal-lead")).to_contain_text("keeps running after you have signed out")
+    expect(page.locator(".portal-lead")).to_contain_text("remain after you have signed out")
     expect(page.locator(".portal-facts")).to_contain_text("GPUs")
 
     page.get_by_text(choice).click()
@@ -369,7 +369,7 @@ def test_signing_out_while_a_session_waits_says_so_and_offers_to_cancel_it(
     sign_out(page)
     expect(page.locator(".portal-lead")).to_contain_text("keeps its place in the queue")
 
-    page.get_by_role("button", name="Cancel it and sign out").click()
+    page.get_by_role("button", name="Stop them and sign out").click()
 
     page.wait_for_url(re.compile("/hub/login"))
     log_in(page)
