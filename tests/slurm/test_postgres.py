@@ -1,6 +1,5 @@
 """PostgreSQL as the hub's database, with a session that outlives the hub."""
 
-import json
 from collections.abc import Iterator
 
 import pytest
@@ -45,8 +44,6 @@ def test_the_hub_keeps_its_sessions_in_postgresql_and_goes_back_to_a_copy(
     (job,) = sessions()
     assert not (site.folder / "jupyterhub.sqlite").exists()
 
-    found = json.loads(site.dsportal("new", "check", "--json", "--only", "database").stdout)
-    assert [one["grade"] for one in found] == ["ok"]
     copy = site.dsportal("new", "backup").stdout.strip()
     assert copy.endswith(".dump")
     site.rest("POST", "/users/linus").raise_for_status()

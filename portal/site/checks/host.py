@@ -1,11 +1,9 @@
-"""Checks what the hub needs on this host: its database, the proxy, and the pinned packages."""
+"""Checks what the hub needs on this host: space, the proxy, and the pinned packages."""
 
 import importlib.metadata
 import json
-import os
 import re
 import shutil
-import sqlite3
 import sys
 import urllib.error
 import urllib.request
@@ -20,66 +18,22 @@ from portal.site.checks.finding import Finding, ok, problem, skipped, warning
 from portal.site.checks.runner import in_thread
 
 LEAST_FREE_MIB = 512
-BUSY_TIMEOUT_S = 5.0
+_TIMEOUT_S = 5.0
 # Extras in brackets are skipped: the installed package has its plain name.
 _PIN = re.compile(r"^([\w.-]+)(?:\[[\w,-]+\])?==([^\s;#]+)", re.MULTILINE)
 
 
-async def check_database(hub: HubSettings) -> list[Finding]:
-    """Check that the hub's database can be written."""
-    look = probe_postgres if hub.db_url else probe_database
-    return [await in_thread(lambda: look(hub))]
-
-
-def probe_postgres(hub: HubSettings) -> Finding:
-    """Ask PostgreSQL whether the hub's account may write its database.
-
-    Needs `db_url`.
-    """
-    # The command also runs in environments without the hub's packages.
-    import psycopg
-
-    cure = "Look at pg_hba.conf there, at .pgpass in state_dir, and at the role's rights."
-    try:
-        with psycopg.connect(hub.db_url, connect_timeout=round(BUSY_TIMEOUT_S)) as connection:
-            row = connection.execute(
-                "SELECT pg_is_in_recovery(), has_schema_privilege('public', 'CREATE')"
-            ).fetchone()
-    except psycopg.Error as error:
-        return problem(f"{hub.db_url} does not let the hub in: {str(error).strip()}", cure)
-    is_standby, may_create = row or (False, False)
-    if is_standby or not may_create:
-        why = "is a standby" if is_standby else "does not let the hub create tables"
-        return problem(f"{hub.db_url} {why}.", cure)
-    return ok(f"{hub.db_url} can be written.")
-
-
-def probe_database(hub: HubSettings) -> Finding:
-    """Take the write lock on the hub's database, and release it."""
-    path, state_dir = hub.sqlite_path, hub.state_dir
-    free_mib = shutil.disk_usage(state_dir).free // 1024**2
+async def check_disk(hub: HubSettings) -> list[Finding]:
+    """Check that the folder of the hub's state has space."""
+    free_mib = (await in_thread(lambda: shutil.disk_usage(hub.state_dir))).free // 1024**2
     if free_mib < LEAST_FREE_MIB:
-        return problem(
-            f"{free_mib} MiB are free under {state_dir}.", f"Free {LEAST_FREE_MIB} MiB or more."
-        )
-    if not path.exists():
-        if not os.access(state_dir, os.W_OK):
-            return problem(f"{state_dir} cannot be written.", "Give it to the hub's account.")
-        return skipped(f"{path} is not there yet.", "Start the hub once. It creates the database.")
-    try:
-        database = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S)
-        try:
-            # The rights of the file alone do not show a lock, or a disk that is mounted read-only.
-            database.execute("BEGIN IMMEDIATE")
-            database.execute("ROLLBACK")
-        finally:
-            database.close()
-    except sqlite3.Error as error:
-        return problem(
-            f"{path} cannot be written: {error}.",
-            "Look at its owner, its file system, and whether another hub uses it.",
-        )
-    return ok(f"{path} can be written; {free_mib // 1024} GiB are free.")
+        return [
+            problem(
+                f"{free_mib} MiB are free under {hub.state_dir}.",
+                f"Free {LEAST_FREE_MIB} MiB or more.",
+            )
+        ]
+    return [ok(f"{free_mib // 1024} GiB are free under {hub.state_dir}.")]
 
 
 async def check_proxy(settings: Settings) -> list[Finding]:
@@ -138,7 +92,7 @@ def _ask(url: str, token: str = "") -> bytes | None:
     # A proxy in the environment is for other hosts.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(request, timeout=BUSY_TIMEOUT_S) as answer:
+        with opener.open(request, timeout=_TIMEOUT_S) as answer:
             return bytes(answer.read())
     except urllib.error.HTTPError as error:
         return error.read()

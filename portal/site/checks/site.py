@@ -20,7 +20,7 @@ from portal.site.checks.finding import Check, Finding, Grade, Report, ok, proble
 from portal.site.checks.front_end import check_front_end
 from portal.site.checks.gpu_findings import LOOK_S, check_gpus
 from portal.site.checks.hardening import check_hardening
-from portal.site.checks.host import check_database, check_proxy, check_versions
+from portal.site.checks.host import check_disk, check_proxy, check_versions
 from portal.site.checks.login_service import check_login_service, read_secret_names
 from portal.site.checks.mail_server import check_mail_server
 from portal.site.checks.node_findings import check_partition
@@ -109,7 +109,7 @@ def list_checks(
         Check(name="sudo", run=rights),
         _login_check(settings, secret_names),
         *([Check(name="user", run=partial(check_user, user))] if user else []),
-        Check(name="database", run=partial(check_database, settings.hub)),
+        Check(name="disk", run=partial(check_disk, settings.hub)),
         Check(name="proxy", run=partial(check_proxy, settings)),
         *([_mail_check(settings.mail)] if settings.mail.server else []),
         Check(name="tls", run=partial(check_front_end, settings.hub)),

@@ -1,6 +1,5 @@
 """What a check makes of what it saw."""
 
-import sqlite3
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from portal.hub.settings.hub import HubSettings
 from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Finding, Grade
 from portal.site.checks.front_end import assess_end, assess_way_in
-from portal.site.checks.host import probe_database, probe_versions
+from portal.site.checks.host import check_disk, probe_versions
 from portal.site.checks.slurm import (
     assess_accounting,
     assess_clock,
@@ -166,20 +165,17 @@ def test_certificates_warn_before_they_expire(days: int, grade: Grade) -> None:
     assert assess_end("https://portal.example.com", end).grade is grade
 
 
-def test_a_database_that_somebody_else_writes_is_a_problem(
+async def test_a_disk_without_space_for_the_hub_is_a_problem(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("portal.site.checks.host.BUSY_TIMEOUT_S", 0.1)
     hub = HubSettings(address="10.77.0.1", state_dir=tmp_path)
-    assert probe_database(hub).grade is Grade.SKIPPED
-    writer = sqlite3.connect(hub.sqlite_path, isolation_level=None)
-    writer.execute("CREATE TABLE t (x)")
-    assert probe_database(hub).grade is Grade.OK
+    monkeypatch.setattr("portal.site.checks.host.LEAST_FREE_MIB", 0)
+    (enough,) = await check_disk(hub)
+    monkeypatch.setattr("portal.site.checks.host.LEAST_FREE_MIB", 10**9)
+    (little,) = await check_disk(hub)
 
-    writer.execute("BEGIN IMMEDIATE")
-
-    assert "locked" in probe_database(hub).sentence
-    writer.close()
+    assert (enough.grade, little.grade) == (Grade.OK, Grade.PROBLEM)
+    assert f"MiB are free under {tmp_path}" in little.sentence
 
 
 def test_packages_that_differ_from_their_pins_are_named(tmp_path: Path) -> None:
