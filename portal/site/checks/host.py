@@ -5,15 +5,14 @@ import json
 import re
 import shutil
 import sys
-import urllib.error
-import urllib.request
 from pathlib import Path
 from typing import Any
+
+from tornado.httpclient import AsyncHTTPClient, HTTPClientError
 
 from dsportal.amounts import count
 from portal.hub.admin.tokens import PROXY, read_token
 from portal.hub.settings.hub import HubSettings
-from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Finding, ok, problem, skipped, warning
 from portal.site.checks.runner import in_thread
 
@@ -36,11 +35,10 @@ async def check_disk(hub: HubSettings) -> list[Finding]:
     return [ok(f"{free_mib // 1024} GiB are free under {hub.state_dir}.")]
 
 
-async def check_proxy(settings: Settings) -> list[Finding]:
+async def check_proxy(hub: HubSettings) -> list[Finding]:
     """Ask the proxy, and the hub through it."""
-    hub = settings.hub
     # The API refuses whoever has no token, and a refusal is an answer.
-    if await in_thread(lambda: _ask(f"{hub.proxy_api_url}/api/routes")) is None:
+    if await _ask(f"{hub.proxy_api_url}/api/routes") is None:
         return [
             problem(
                 f"nothing answers at {hub.proxy_api_url}.",
@@ -48,7 +46,7 @@ async def check_proxy(settings: Settings) -> list[Finding]:
             )
         ]
     url = f"{hub.through_proxy_url}api/dsportal/health"
-    health = await in_thread(lambda: _read_json(url))
+    health = await _read_json(url)
     if "hub" not in health:
         return [
             problem(
@@ -71,7 +69,7 @@ async def check_proxy(settings: Settings) -> list[Finding]:
 
 async def _missing_workers(hub: HubSettings) -> list[Finding]:
     token = read_token(hub.state_dir, PROXY)
-    start = await in_thread(lambda: _read_json(f"{hub.proxy_api_url}/api/start", token))
+    start = await _read_json(f"{hub.proxy_api_url}/api/start", token)
     n_workers = start.get("workers", 0)
     if n_workers == hub.proxy_workers:
         return []
@@ -85,24 +83,20 @@ async def _missing_workers(hub: HubSettings) -> list[Finding]:
     ]
 
 
-def _ask(url: str, token: str = "") -> bytes | None:
+async def _ask(url: str, token: str = "") -> bytes | None:
     """Return what a local web server answers, if only with a refusal; None if it does not."""
     headers = {"Authorization": f"token {token}"} if token else {}
-    request = urllib.request.Request(url, headers=headers)  # noqa: S310
-    # A proxy in the environment is for other hosts.
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    fetch = AsyncHTTPClient().fetch
     try:
-        with opener.open(request, timeout=_TIMEOUT_S) as answer:
-            return bytes(answer.read())
-    except urllib.error.HTTPError as error:
-        return error.read()
-    except OSError:
+        answer = await fetch(url, headers=headers, raise_error=False, request_timeout=_TIMEOUT_S)
+    except (OSError, HTTPClientError):
         return None
+    return answer.body
 
 
-def _read_json(url: str, token: str = "") -> dict[str, Any]:
+async def _read_json(url: str, token: str = "") -> dict[str, Any]:
     """Return the JSON object with which the hub answers; {} if it does not answer with one."""
-    answer = _ask(url, token)
+    answer = await _ask(url, token)
     try:
         content = json.loads(answer) if answer else {}
     except ValueError:

@@ -2,25 +2,20 @@
 
 import asyncio
 import os
-import ssl
-import urllib.error
-import urllib.parse
-import urllib.request
-from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
+
+from tornado.httpclient import AsyncHTTPClient, HTTPClientError
 
 from portal.hub.auth.other_authenticators import other_authenticator
 from portal.hub.settings.hub import HubSettings
 from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Finding, Grade, ok, problem, skipped
-from portal.site.checks.runner import in_thread
 
 SECRET = "OAUTH_CLIENT_SECRET"  # noqa: S105 (the name of a variable)
 _TIMEOUT_S = 5.0
 # What the hub sends to exchange a code; this one was never given out, so a refusal is the answer.
-_NO_CODE = {"grant_type": "authorization_code", "code": "dsportal-check"}
+_NO_CODE = "grant_type=authorization_code&code=dsportal-check"
 
 
 def read_secret_names(secrets_path: Path) -> frozenset[str] | None:
@@ -58,18 +53,12 @@ async def check_login_service(
     ]
     # Users' browsers ask the first, the hub itself the others.
     asked = {
-        "authorize_url": (service.authorize_url, None, Grade.WARNING),
-        "token_url": (service.token_url, _NO_CODE, Grade.PROBLEM),
-        "userdata_url": (service.userdata_url, None, Grade.PROBLEM),
+        "authorize_url": (None, Grade.WARNING),
+        "token_url": (_NO_CODE, Grade.PROBLEM),
+        "userdata_url": (None, Grade.PROBLEM),
     }
-    trusts_all = not service.validate_server_cert
-    findings = await asyncio.gather(
-        *(
-            in_thread(partial(probe_endpoint, key, url, form, grade=grade, trusts_all=trusts_all))
-            for key, (url, form, grade) in asked.items()
-        )
-    )
-    return [*found, *findings]
+    looks = (_probe(service, key, form, grade) for key, (form, grade) in asked.items())
+    return [*found, *await asyncio.gather(*looks)]
 
 
 def assess_secret(name: str, secret_names: frozenset[str] | None) -> list[Finding]:
@@ -103,40 +92,30 @@ def assess_callback(callback_url: str, hub: HubSettings) -> list[Finding]:
     ]
 
 
-def probe_endpoint(
-    key: str, url: str, form: Mapping[str, str] | None, *, grade: Grade, trusts_all: bool
-) -> Finding:
-    """Ask an endpoint of the service.
+async def _probe(service: Any, key: str, form: str | None, grade: Grade) -> Finding:
+    """Ask an endpoint of the service as the hub does.
 
     Returns:
-        That it answers, if only with a refusal. Not found (404) and its own faults (500 to 599) are
-        no answers.
+        That it answers, if only with a refusal or a redirection. Not found (404) and its own faults
+        (500 to 599) are no answers.
     """
+    url = str(getattr(service, key))
     cure = f"Correct {key} in [login.options], start the service, or open the way to it."
     if not url:
         return problem(f"{key} is not set.", f"Set {key} in [login.options].")
-    context = ssl._create_unverified_context() if trusts_all else ssl.create_default_context()  # noqa: S323
-    opener = urllib.request.build_opener(
-        # As the hub: no proxy of the environment's, and no redirection to a page for people.
-        urllib.request.ProxyHandler({}),
-        urllib.request.HTTPSHandler(context=context),
-        _Stay(),
-    )
-    data = urllib.parse.urlencode(form).encode() if form else None
     try:
-        with opener.open(url, data=data, timeout=_TIMEOUT_S) as answer:
-            status = int(answer.status)
-    except urllib.error.HTTPError as error:
-        status = error.code
+        answer = await AsyncHTTPClient().fetch(
+            url,
+            method="GET" if form is None else "POST",
+            body=form,
+            follow_redirects=False,
+            raise_error=False,
+            request_timeout=_TIMEOUT_S,
+            validate_cert=service.validate_server_cert,
+        )
     # Also an address that is none.
-    except (OSError, ValueError) as error:
-        why = getattr(error, "reason", error)
-        return Finding(grade=grade, sentence=f"{key} {url} does not answer: {why}.", cure=cure)
-    if status == 404 or status >= 500:
-        return Finding(grade=grade, sentence=f"{key} {url} answers {status}.", cure=cure)
+    except (OSError, ValueError, HTTPClientError) as error:
+        return Finding(grade=grade, sentence=f"{key} {url} does not answer: {error}.", cure=cure)
+    if answer.code == 404 or answer.code >= 500:
+        return Finding(grade=grade, sentence=f"{key} {url} answers {answer.code}.", cure=cure)
     return ok(f"{key} {url} answers.")
-
-
-class _Stay(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_: object) -> None:
-        """Follow no redirection; it is an answer."""

@@ -110,7 +110,7 @@ def list_checks(
         _login_check(settings, secret_names),
         *([Check(name="user", run=partial(check_user, user))] if user else []),
         Check(name="disk", run=partial(check_disk, settings.hub)),
-        Check(name="proxy", run=partial(check_proxy, settings)),
+        Check(name="proxy", run=partial(check_proxy, settings.hub)),
         *([_mail_check(settings.mail)] if settings.mail.server else []),
         Check(name="tls", run=partial(check_front_end, settings.hub)),
         Check(name="hardening", run=partial(check_hardening, settings)),

@@ -56,7 +56,7 @@ async def test_the_proxy_is_well_if_the_hub_answers_and_may_tell_it_routes(
     load: Load, minimal_toml: str, status: int, body: str, grade: Grade, words: str
 ) -> None:
     with answering(status, body) as public, answering(status, body) as api:
-        (found,) = await check_proxy(site(load, minimal_toml, public, api))
+        (found,) = await check_proxy(site(load, minimal_toml, public, api).hub)
 
     assert found.grade is grade
     assert words in found.sentence
@@ -68,7 +68,7 @@ async def test_workers_of_the_proxy_that_are_missing_are_counted(
     well = json.dumps(WELL)
     toml = minimal_toml.replace("[hub]", "[hub]\nproxy_workers = 3")
     with answering(200, well, n_workers=2) as public, answering(200, well) as api:
-        _, warned = await check_proxy(site(load, toml, public, api))
+        _, warned = await check_proxy(site(load, toml, public, api).hub)
 
     assert warned.grade is Grade.WARNING
     assert warned.sentence.startswith("2 workers of the proxy")
