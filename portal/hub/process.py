@@ -14,8 +14,8 @@ from spawner.errors import SiteError
 # meanwhile, and thousands of sessions would be searched again and again as they are loaded. What is
 # young is searched often, in steps of 11,000 objects, which take some 10 ms.
 _GARBAGE = (1000, 10, 1000)
-# A thread that reads Slurm's lists gives way to the event loop after this long. By default the loop
-# waits 5 ms for it after each look at the database or a socket.
+# A thread that reads Slurm's lists or checks a password gives way to the event loop after this
+# long. By default the loop waits 5 ms for it after each look at the database or a socket.
 _SWITCH_S = 0.0005
 
 

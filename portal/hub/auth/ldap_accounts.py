@@ -11,19 +11,6 @@ from portal.hub.auth.ldap_servers import LdapServerError
 _NOTHING = ["1.1"]
 
 
-def admits(connection: ldap3.Connection, user_dn: str, account_filter: str) -> bool:
-    """Return whether an entry exists and matches a filter.
-
-    Args:
-        connection: Bound as an entry that may read this one.
-        account_filter: LDAP filter that the entry of everybody who may log in matches.
-
-    Returns:
-        False only if the server says so.
-    """
-    return _found(connection, user_dn, account_filter)
-
-
 def find_groups(
     connection: ldap3.Connection,
     groups: Sequence[str],
@@ -40,10 +27,14 @@ def find_groups(
     """
     # DNs may hold brackets and asterisks, which have a meaning in filters.
     member = group_filter.format(userdn=escape_filter_chars(user_dn), uid=escape_filter_chars(name))
-    return [group for group in groups if _found(connection, group, member)]
+    return [group for group in groups if matches(connection, group, member)]
 
 
-def _found(connection: ldap3.Connection, entry: str, search_filter: str) -> bool:
+def matches(connection: ldap3.Connection, entry: str, search_filter: str) -> bool:
+    """Return whether an entry, a DN, exists and matches a filter; False only if the server says so.
+
+    `connection` is bound as one that may read the entry.
+    """
     connection.search(
         search_base=entry,
         # This entry alone: a filter cannot find anybody else's.

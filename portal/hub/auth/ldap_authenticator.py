@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from traitlets import Float, List, Unicode
 from portal.hub.auth.account_status import AccountStatus, LoginPermission
 from portal.hub.auth.authenticator_mixin import AuthenticatorMixin, in_thread
 from portal.hub.auth.credentials import LoginError, read_credentials
-from portal.hub.auth.ldap_accounts import admits, find_groups
+from portal.hub.auth.ldap_accounts import find_groups, matches
 from portal.hub.auth.ldap_refusal import LdapRefusalError
 from portal.hub.auth.ldap_servers import LdapServerError, LdapServers, bind, close
 from portal.hub.hubs.transfer import Vouched
@@ -26,9 +25,6 @@ from portal.hub.settings.login import LoginSettings
 # So that the user's own answer is there within answer_timeout_s.
 ANSWER_RESERVE_S = 0.3
 N_LDAP_THREADS = 16
-# Threads that check passwords are busy with Python, too. At each query of its database the event
-# loop would wait 5 ms, Python's own interval, for each of them.
-SWITCH_INTERVAL_S = 0.0005
 READER_PASSWORD = "LDAP_READER_PASSWORD"  # noqa: S105 (the name of a variable)
 
 
@@ -72,7 +68,6 @@ class PortalLDAPAuthenticator(AuthenticatorMixin, LDAPAuthenticator):
         # The base class's own idea of a name; it is read from a form by `read_credentials`.
         self.valid_username_regex = ""
         self._directory = LdapServers(self.servers)
-        sys.setswitchinterval(SWITCH_INTERVAL_S)
         self._ldap_threads = ThreadPoolExecutor(N_LDAP_THREADS, thread_name_prefix="ldap")
         # The base class calls get_connection, without telling it for which attempt.
         self._attempt = threading.local()
@@ -205,7 +200,7 @@ class PortalLDAPAuthenticator(AuthenticatorMixin, LDAPAuthenticator):
             if connection is None:
                 raise LdapServerError(f"{self.reader_dn} cannot log in. See {READER_PASSWORD}")
             for user_dn in user_dns:
-                if admits(connection, user_dn, self.account_filter):
+                if matches(connection, user_dn, self.account_filter):
                     member_of = find_groups(
                         connection,
                         self.allowed_groups,
