@@ -74,18 +74,6 @@ def next_steps(site: Site, *, is_new: bool, n_changed: int) -> str:
             "What is left to you:",
             *(first if is_new else again),
             f"3. {check}",
-            "",
-            "Only if 'dsportal check' asks for it:",
-            "* slurm.conf, AccountingStorageTRES=gres/gpu: without it Slurm does not record GPUs,",
-            "  and the home page shows no GPU hours.",
-            f"* sacctmgr add user {site.account} account=root adminlevel=operator: only if",
-            "  PrivateData hides jobs or nodes; the hub follows all sessions with one squeue.",
-            # port_min and api_port by default; from 32768 on it is Linux that gives out the ports.
-            "* firewall of the nodes: TCP 30000 to 32767 from this host, where sessions listen,",
-            "  and 32768 to 60999, where one listens if users' programs hold all of these;",
-            "  firewall of this host: TCP 8081 from the nodes, where sessions call the hub.",
-            "* TLS: "
-            + str(site.prefix / site.version / "share/nginx.conf")
-            + " is an example for nginx.",
+            f"4. TLS: {site.prefix / site.version}/share/nginx.conf is an example for nginx.",
         ]
     )
