@@ -11,7 +11,6 @@ from importlib.resources import files
 from pathlib import Path
 
 from portal.confirmation import may_change
-from spawner.account_names import objection
 from spawner.errors import SiteError
 from spawner.root_owned import open_to_others
 from spawner.sudo_rules import render_rules
@@ -40,11 +39,6 @@ def run_install_launcher(arguments: argparse.Namespace) -> int:
         raise SiteError(
             "install-launcher writes programs that only root may change. Run it as root."
         )
-    for name in (arguments.account, arguments.users_group, arguments.slurm_user):
-        if why := objection(name):
-            raise SiteError(
-                f"{name!r} is no name of an account or group: it {why}. Name an existing one."
-            )
     _require_account(arguments)
     check_python(arguments.python)
     rules_too = f", and write {arguments.sudoers}" if arguments.sudoers else ""

@@ -143,13 +143,11 @@ def plan_switch(settings: Settings, version: str, *, prefix: Path) -> Switch:
 
 
 def turn_links(switch: Switch) -> None:
-    """Point all links to the version; if one cannot be changed, change the others back."""
-    before = [os.readlink(link) for link in switch.links]
+    """Point all links to the version."""
     try:
         for link in switch.links:
             _turn(link, switch.version)
     except OSError as error:
-        _turn_back(switch, before)
         raise SiteError(f"{error.filename} cannot be changed: {error.strerror}.") from error
 
 

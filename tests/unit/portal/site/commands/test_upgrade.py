@@ -51,24 +51,6 @@ def test_what_is_no_version_is_refused(installed: Settings, tmp_path: Path, vers
         plan_switch(installed, version, prefix=tmp_path / "here")
 
 
-def test_a_link_that_cannot_be_turned_leaves_all_as_they_were(
-    installed: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    switch = plan_switch(installed, "2", prefix=tmp_path / "here")
-    really_replace = os.replace
-
-    def fail_on_shared(new: Path, link: Path) -> None:
-        if "shared" in str(link):
-            raise OSError(30, "Read-only file system", str(link))
-        really_replace(new, link)
-
-    monkeypatch.setattr("os.replace", fail_on_shared)
-
-    with pytest.raises(SiteError, match="Read-only"):
-        turn_links(switch)
-    assert os.readlink(tmp_path / "here/current") == "1"
-
-
 @dataclass
 class Commands:
     """Stands for systemctl and the portal's own commands; notes where the links are at each."""
@@ -121,6 +103,24 @@ def test_a_switch_starts_proxy_and_hub_of_the_new_version(commands: Commands) ->
 
     assert commands.said[0] == (STOP, "1,1")
     assert commands.said[-2:] == [(RESTART, "2,2"), (START, "2,2")]
+
+
+def test_a_link_that_cannot_be_turned_leaves_all_as_they_were(
+    commands: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really_replace = os.replace
+
+    def fail_on_shared(new: Path, link: Path) -> None:
+        if "shared" in str(link):
+            raise OSError(30, "Read-only file system", str(link))
+        really_replace(new, link)
+
+    monkeypatch.setattr("os.replace", fail_on_shared)
+
+    with pytest.raises(SiteError, match="Read-only"):
+        switch_to_2()
+
+    assert [os.readlink(link) for link in commands.links] == ["1", "1"]
 
 
 @pytest.mark.parametrize("failing", [RESTART, START])
