@@ -10,14 +10,8 @@ from portal.hub.admin.people import people_routes
 from portal.hub.admin.tokens import PROXY, ensure_token, site_services, token_path
 from portal.hub.admin.usage_page import usage_route
 from portal.hub.admin.visits import log_visits, visit_route
+from portal.hub.apply_login import apply_login
 from portal.hub.auth.client_address import parse_networks
-from portal.hub.auth.ldap_authenticator import PortalLDAPAuthenticator
-from portal.hub.auth.other_authenticators import (
-    LDAP_OPTIONS,
-    OWN_OPTIONS,
-    check_options,
-    other_authenticator,
-)
 from portal.hub.auth.roles import administrator_roles
 from portal.hub.form import handlers
 from portal.hub.form.form import make_options_form
@@ -29,7 +23,6 @@ from portal.hub.mail.given_back import given_back_route
 from portal.hub.mail.setup import (
     address_variables,
     messages_routes,
-    note_addresses,
     watch_sessions,
 )
 from portal.hub.messages.announcements import Announcement, AnnouncementBoard, Level
@@ -64,7 +57,6 @@ from portal.hub.process import prepare_process
 from portal.hub.session_environment import public_variables, session_settings
 from portal.hub.settings.hub import LogFormat
 from portal.hub.settings.loader import Settings
-from portal.hub.settings.login import LoginSettings, TlsMode
 from portal.hub.sharing.grants import shared_grants
 from portal.hub.sharing.rights_api import guest_route
 from portal.hub.sharing.shares import end_shares, key_of, share_routes
@@ -72,7 +64,6 @@ from portal.response_headers import PlainHeaders
 from spawner.hub.patches.scopes import count_groups
 
 SECONDS_PER_DAY = 24 * 3600
-TLS_STRATEGIES = {TlsMode.STARTTLS: "before_bind", TlsMode.LDAPS: "on_connect"}
 
 
 def apply_settings(c: Any, settings: Settings) -> None:
@@ -88,7 +79,7 @@ def apply_settings(c: Any, settings: Settings) -> None:
     prepare_process(settings.hub, hubs)
     _apply_hub(c, settings)
     _apply_pages(c, settings, hubs)
-    _apply_login(c, settings, hubs)
+    apply_login(c, settings, hubs)
     _apply_spawner(c, settings, hubs)
 
 
@@ -209,53 +200,6 @@ def _apply_pages(c: Any, settings: Settings, hubs: Hubs | None) -> None:
         "static_handler_class": HubStaticHandler,
         "transforms": [PlainHeaders],
     }
-
-
-def _apply_login(c: Any, settings: Settings, hubs: Hubs | None) -> None:
-    login = settings.login
-    cls = PortalLDAPAuthenticator if login.is_ldap else other_authenticator(login)
-    c.JupyterHub.authenticator_class = cls
-    authenticator = c[cls.__name__]
-    if login.is_ldap:
-        check_options(cls, login.options, OWN_OPTIONS | LDAP_OPTIONS)
-        _apply_ldap(authenticator, login)
-    else:
-        authenticator.unix_allowed_groups = set(login.allowed_groups)
-        # 'dsportal config check' reports if nobody may log in.
-        authenticator.any_allow_config = True
-        if "auth_state_groups_key" in cls.class_trait_names():
-            # Groups are those of the UNIX account.
-            authenticator.auth_state_groups_key = lambda _: ()
-    note_addresses(authenticator, settings)
-    authenticator.support = settings.site.support
-    authenticator.hubs = hubs
-    authenticator.trusted_proxies = list(settings.hub.trusted_proxies)
-    authenticator.allow_all = login.allow_all
-    authenticator.allowed_users = {*settings.hub.administrators, *login.allowed_users}
-    authenticator.blocked_users = set(login.blocked_users)
-    # JupyterHub's own admin_users would only ever add to what its database holds.
-    authenticator.full_admin_users = set(settings.hub.full_admin_users)
-    authenticator.manage_groups = True
-    authenticator.auth_refresh_age = round(login.recheck_minutes * 60)
-    # Tokens and starts of somebody who may no longer log in are refused, too.
-    authenticator.auth_refresh_strict = True
-    authenticator.refresh_pre_spawn = True
-    # That a user was let in before is no reason to let them in again.
-    authenticator.allow_existing_users = False
-    # Last: what the site sets for its authenticator overrides what is set above.
-    authenticator.update(login.options)
-
-
-def _apply_ldap(authenticator: Any, login: LoginSettings) -> None:
-    authenticator.servers = list(login.servers)
-    authenticator.tls_strategy = TLS_STRATEGIES[login.tls]
-    authenticator.ca_certificates = str(login.ca_certificates)
-    authenticator.bind_dn_template = list(login.user_dn_template)
-    authenticator.reader_dn = login.reader_dn
-    authenticator.account_filter = login.account_filter
-    authenticator.connect_timeout_s = login.connect_timeout_s
-    authenticator.answer_timeout_s = login.answer_timeout_s
-    authenticator.allowed_groups = list(login.allowed_groups)
 
 
 def _apply_spawner(c: Any, settings: Settings, hubs: Hubs | None) -> None:

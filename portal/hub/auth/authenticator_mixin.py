@@ -1,6 +1,5 @@
 """Mixin of all authenticators: UNIX account, throttled guessing, rechecks, errors for users."""
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +18,7 @@ from portal.hub.auth.credentials import Credentials, LoginError, refuse_name
 from portal.hub.auth.known_browsers import read_browser, remember_browser
 from portal.hub.auth.login_queue import LONGEST_WAIT_S, LoginQueue, LoginQueueFullError
 from portal.hub.auth.login_throttle import CheckResult, LoginAttempt, LoginThrottle
+from portal.hub.auth.threads import in_thread
 from portal.hub.auth.unix_accounts import read_account
 from portal.hub.hubs.placement import Hubs
 from portal.hub.hubs.transfer import Vouched, send_home
@@ -294,16 +294,3 @@ class AuthenticatorMixin(Authenticator):
             f" in a minute. If this continues, tell {self.contact}.",
             retry_after_s=60,
         )
-
-
-async def in_thread(threads: ThreadPoolExecutor, work: Callable[[], T], deadline_s: float) -> T:
-    """Run blocking work in a thread of a pool, until `deadline_s` on the monotonic clock.
-
-    After the deadline the thread goes on; only its result is dropped.
-
-    Raises:
-        asyncio.TimeoutError: If the work takes longer.
-    """
-    loop = asyncio.get_running_loop()
-    timeout_s = deadline_s - time.monotonic()
-    return await asyncio.wait_for(loop.run_in_executor(threads, work), timeout_s)

@@ -14,11 +14,12 @@ from ldapauthenticator import LDAPAuthenticator
 from traitlets import Float, List, Unicode
 
 from portal.hub.auth.account_status import AccountStatus, LoginPermission
-from portal.hub.auth.authenticator_mixin import AuthenticatorMixin, in_thread
+from portal.hub.auth.authenticator_mixin import AuthenticatorMixin
 from portal.hub.auth.credentials import LoginError, read_credentials
 from portal.hub.auth.ldap_accounts import find_groups, matches
 from portal.hub.auth.ldap_refusal import LdapRefusalError
 from portal.hub.auth.ldap_servers import LdapServerError, LdapServers, bind, close
+from portal.hub.auth.threads import in_thread
 from portal.hub.hubs.transfer import Vouched
 from portal.hub.settings.login import LoginSettings
 
