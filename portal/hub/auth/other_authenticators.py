@@ -73,15 +73,18 @@ class OtherAuthenticatorMixin(AuthenticatorMixin):
         if isinstance(data, Vouched):
             self.standings.forget(data["name"])
             return await self._with_account(data)
+        # super() finds no instance in a function without arguments.
+        authenticate = super().authenticate
+        if isinstance(data, Mapping) and "username" not in data:
+            # JupyterHub's form, shown again, needs the name that was typed in.
+            raise NoFormError
         if not isinstance(data, Mapping) or "password" not in data:
-            user = await self._ask_without_password(handler, data, **kwargs)
+            user = await maybe_future(authenticate(handler, data, **kwargs))
             return await self._with_account(user) if user else None
         credentials = read_credentials(handler.request, data, self.normalize_username)
         if credentials is None:
             return None
         form = {**data, "username": credentials.name}
-        # super() finds no instance in a function without arguments.
-        authenticate = super().authenticate
 
         async def ask() -> Any:
             return await maybe_future(authenticate(handler, form, **kwargs)) or None
@@ -92,19 +95,6 @@ class OtherAuthenticatorMixin(AuthenticatorMixin):
         # A refusal that is remembered from before would sign the user out again at once.
         self.standings.forget(credentials.name)
         return await self._with_account(user)
-
-    async def _ask_without_password(self, handler: Any, data: Any, **kwargs: Any) -> Any:
-        try:
-            user = await maybe_future(super().authenticate(handler, data, **kwargs))
-        except KeyError as error:
-            # Authenticators read the form by key; another KeyError is a fault of theirs.
-            if error.args[:1] not in {("username",), ("password",)}:
-                raise
-            raise NoFormError from error
-        if not user and isinstance(data, Mapping) and "username" not in data:
-            # JupyterHub's form, shown again, needs the name that was typed in.
-            raise NoFormError
-        return user
 
     async def refresh_user(self, user: Any, handler: Any = None, **kwargs: Any) -> Any:
         """Recheck the UNIX account, then ask the authenticator itself.
