@@ -14,7 +14,7 @@ from deploy.common.files import read_plain
 from deploy.environments.builder import cuda
 from deploy.environments.builder.package_sources import package_sources
 from deploy.environments.builder.plan import Flavour
-from deploy.site.installer.environments import list_environments
+from deploy.site.installer.environments import Environments, list_environments
 from deploy.site.installer.pieces import (
     Piece,
     account,
@@ -188,7 +188,7 @@ def package_version() -> str:
     return match[1]
 
 
-def list_pieces(site: Site) -> list[Piece]:
+def list_pieces(site: Site) -> list[Piece | Environments]:
     """Return everything to install, in order."""
     rules = render_sudoers(
         group=site.users_group,
@@ -240,7 +240,7 @@ def list_pieces(site: Site) -> list[Piece]:
     ]
 
 
-def _show(pieces: Sequence[Piece]) -> int:
+def _show(pieces: Sequence[Piece | Environments]) -> int:
     n_open = 0
     for piece in pieces:
         difference = piece.difference()
@@ -251,7 +251,7 @@ def _show(pieces: Sequence[Piece]) -> int:
     return 2 if n_open else 0
 
 
-def _install(site: Site, pieces: Sequence[Piece]) -> int:
+def _install(site: Site, pieces: Sequence[Piece | Environments]) -> int:
     # Not by the settings: a first run that was interrupted has written them.
     is_new = not (site.prefix / "current").is_symlink()
     # A foreign file is found before anything is changed.

@@ -7,7 +7,6 @@ import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from deploy.common.accounts import make_account, write_sudoers
 from deploy.common.errors import DeployError
@@ -17,22 +16,16 @@ from deploy.site.installer.site import MARK
 _PRIVATE = 0o600
 
 
-class Piece(Protocol):
-    """One thing to be installed."""
-
-    @property
-    def title(self) -> str:
-        """Name for people."""
-
-    def difference(self) -> str:
-        """Return what would be done, for people; empty if nothing."""
-
-    def apply(self) -> None:
-        """Do it."""
-
-
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class Piece:
+    """One thing to be installed.
+
+    Attributes:
+        title: Name for people.
+        difference: Returns what would be done, for people; empty if nothing.
+        apply: Does it.
+    """
+
     title: str
     difference: Callable[[], str]
     apply: Callable[[], None]
@@ -51,7 +44,7 @@ def account(name: str, home: Path) -> Piece:
             raise DeployError(f"The account {name} is root's.", next_step="Rename or remove it.")
         return ""
 
-    return _Piece(f"account {name}", difference, lambda: make_account(name, home))
+    return Piece(f"account {name}", difference, lambda: make_account(name, home))
 
 
 def folder(path: Path, *, mode: int = 0o755, user: str = "root") -> Piece:
@@ -65,7 +58,7 @@ def folder(path: Path, *, mode: int = 0o755, user: str = "root") -> Piece:
         is_right = stat.S_IMODE(now.st_mode) == mode and _user_name(now.st_uid) == user
         return "" if is_right else f"give it to {wanted}"
 
-    return _Piece(str(path), difference, lambda: ensure_folder(path, mode=mode, user=user))
+    return Piece(str(path), difference, lambda: ensure_folder(path, mode=mode, user=user))
 
 
 def file(
@@ -99,12 +92,12 @@ def file(
         ensure_file(path, text, mode=mode)
         after()
 
-    return _Piece(str(path), difference, apply)
+    return Piece(str(path), difference, apply)
 
 
 def sudoers(path: Path, text: str) -> Piece:
     """Return rules of sudo, which visudo has to accept."""
-    return _Piece(str(path), file(path, text).difference, lambda: write_sudoers(path, text))
+    return Piece(str(path), file(path, text).difference, lambda: write_sudoers(path, text))
 
 
 def log_file(path: Path) -> Piece:
@@ -124,7 +117,7 @@ def log_file(path: Path) -> Piece:
         finally:
             os.close(log)
 
-    return _Piece(str(path), difference, apply)
+    return Piece(str(path), difference, apply)
 
 
 def link(path: Path, target: str, *, is_kept: bool = False) -> Piece:
@@ -149,7 +142,7 @@ def link(path: Path, target: str, *, is_kept: bool = False) -> Piece:
         new.symlink_to(target)
         os.replace(new, path)
 
-    return _Piece(str(path), difference, apply)
+    return Piece(str(path), difference, apply)
 
 
 def users_group(name: str) -> Piece:
@@ -165,7 +158,7 @@ def users_group(name: str) -> Piece:
             ) from error
         return ""
 
-    return _Piece(f"group {name} of the users", difference, lambda: None)
+    return Piece(f"group {name} of the users", difference, lambda: None)
 
 
 def _user_name(user_id: int) -> str:
