@@ -4,7 +4,7 @@ import logging
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from tornado.httputil import HTTPHeaders, RequestStartLine
@@ -60,12 +60,6 @@ class Refusal:
     retry_after_s: int
 
 
-@dataclass(slots=True)
-class _Refused:
-    since_s: float
-    n: int = field(default=0)
-
-
 class Gate:
     """Admits requests within each sender's allowance."""
 
@@ -81,7 +75,8 @@ class Gate:
         self._traffic = RateLimiter(clock)
         self._allowances = rate_limits(guarding.traffic)
         self._clock = clock
-        self._refused: dict[Sender, _Refused] = {}
+        # By sender: when a line of the log was about it.
+        self._logged_s: dict[Sender, float] = {}
 
     def enter(
         self, start_line: RequestStartLine, headers: HTTPHeaders, connection: Any
@@ -115,22 +110,13 @@ class Gate:
     def _note(self, sender: Sender) -> None:
         # One line a minute: a log that fills up would be another way to harm others.
         now_s = self._clock()
-        refused = self._refused.get(sender)
-        if refused is None:
-            # At worst some are logged again sooner; a flood of addresses cannot fill memory.
-            if len(self._refused) >= MOST_LOGGED:
-                self._refused.clear()
-            # As if the last line were a minute old, so that the first refusal is logged.
-            refused = self._refused[sender] = _Refused(now_s - LOG_EVERY_S)
-        refused.n += 1
-        if now_s - refused.since_s >= LOG_EVERY_S:
-            self._log.warning(
-                "429 to the %s %s: too many requests, %d refused since the last such line",
-                sender.kind.value,
-                sender.name,
-                refused.n,
-            )
-            self._refused[sender] = _Refused(now_s)
+        if now_s - self._logged_s.get(sender, -math.inf) < LOG_EVERY_S:
+            return
+        # At worst some are logged again sooner; a flood of addresses cannot fill memory.
+        if len(self._logged_s) >= MOST_LOGGED:
+            self._logged_s.clear()
+        self._logged_s[sender] = now_s
+        self._log.warning("429 to the %s %s: too many requests", sender.kind.value, sender.name)
 
 
 def rate_limits(traffic: TrafficSettings) -> dict[Kind, RateLimit]:
