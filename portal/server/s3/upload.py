@@ -85,10 +85,11 @@ class S3Upload:
                     http_status=409,
                 )
             is_taken = False
+            # Before they are sent: S3 may have them all at once, and has the file then.
+            self.offset += len(chunk)
             # It is closed after an error, which is told below.
             with suppress(OSError):
                 self._given.sendall(chunk)
-                self.offset += len(chunk)
                 is_taken = True
         if not is_taken or self.offset == self._size_bytes:
             self._thread.join()
