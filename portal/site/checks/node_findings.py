@@ -147,8 +147,8 @@ def evaluate_test_job(
     return [
         ok(
             f"{partition}: a job of {trial.key.user} ran on {node}, reached the hub and was reached"
-            f" at {trial.address}; clock, storage, environments and {n_kernels} kernels are in order"
-            f"{'; ' * bool(space)}{space}."
+            f" at {trial.address}; clock, storage, environments and {n_kernels} kernels are in"
+            f" order{'; ' * bool(space)}{space}."
         )
     ]
 
