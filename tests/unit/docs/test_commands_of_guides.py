@@ -72,7 +72,7 @@ RUN = (
     RunBy(r"dsportal users move .*", "tests/deploy/test_several_hubs.py", '"users", "move"'),
     RunBy(r"dsportal usage.*", "tests/hub/test_operations.py", '"usage"'),
     RunBy(r"dsportal check", "tests/slurm/test_site_check.py", '"check"'),
-    RunBy(r"dsportal check --json --only \w+", "tests/slurm/test_postgres.py", '"--only"'),
+    RunBy(r"dsportal check --json --only \w+", "tests/slurm/test_site_check.py", '"--only"'),
     RunBy(r"dsportal sweep (new|show|stop) .*", "tests/hub/test_laptop.py", '"sweep", "new"'),
     RunBy(r"dsportal status", "tests/hub/test_operations.py", '"status"'),
     RunBy(r"dsportal (un)?drain.*", "tests/hub/test_operations.py", '"drain"'),
