@@ -117,12 +117,8 @@ def hanging_on_nodes(folder: Path) -> Iterator[None]:
 def node_places() -> list[list[str]]:
     """Return what runs a program with the files and processes of each node."""
     nodes = sorted(path.name for path in NODES_DIR.iterdir() if path.is_dir())
-    assert nodes, f"no node has a folder in {NODES_DIR}: has deploy/up run?"
-    return [_enter(node) for node in nodes]
-
-
-def _enter(node: str) -> list[str]:
-    pid = pid_of(node)
-    assert pid is not None, f"the node {node} does not run"
+    # A node that the cluster no longer has left its folder.
+    pids = [pid for pid in map(pid_of, nodes) if pid is not None]
+    assert pids, f"no node of {NODES_DIR} runs: has deploy/up run?"
     # umount looks into the node's /proc for itself.
-    return ["nsenter", f"--target={pid}", "--mount", "--pid"]
+    return [["nsenter", f"--target={pid}", "--mount", "--pid"] for pid in pids]
