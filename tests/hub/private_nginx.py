@@ -87,7 +87,9 @@ def running_nginx(
     config.write_text(CONFIG.format(user=user, folder=folder))
     process = subprocess.Popen([find_nginx(), "-c", config, "-e", folder / "error.log"])
     try:
-        eventually(lambda: listens(process, front_end), timeout_s=10)
+        # Whoever had the port before may still answer on it: nginx writes this when it has it.
+        eventually((folder / "nginx.pid").exists, timeout_s=10)
+        assert listens(process, front_end)
         yield
     finally:
         process.terminate()
