@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from portal.hub.admin.api import operation_routes
+from portal.hub.admin.gpu_use import gpu_use_route
 from portal.hub.admin.people import people_routes
 from portal.hub.admin.tokens import PROXY, ensure_token, site_services, token_path
 from portal.hub.admin.usage_page import usage_route
@@ -44,6 +45,7 @@ from portal.hub.pages.base import (
 from portal.hub.pages.class_page import class_route, classes_of
 from portal.hub.pages.cluster_handlers import cluster_routes
 from portal.hub.pages.failure_view import describe_ending, describe_failure
+from portal.hub.pages.gpu_record import GpuRecord
 from portal.hub.pages.help import help_routes
 from portal.hub.pages.home import HomePage
 from portal.hub.pages.session_state import describe_request, describe_session
@@ -125,6 +127,7 @@ def _apply_pages(c: Any, settings: Settings, hubs: Hubs | None) -> None:
     board = AnnouncementBoard(settings.site.announcements)
     drain = shared_drain(settings.hub.state_dir / "drain.json")
     grants_path = settings.hub.state_dir / "guests.json"
+    gpu_record = GpuRecord(settings.hub.gpu_record_path)
 
     def announced() -> tuple[Announcement, ...]:
         return (*drain.announcements(), *board.current)
@@ -139,6 +142,7 @@ def _apply_pages(c: Any, settings: Settings, hubs: Hubs | None) -> None:
         warning_percent=settings.storage.warning_percent,
         sessions_per_user=settings.choices.sessions_per_user,
         notices=shared_notices(notices_path),
+        gpu_record=gpu_record,
         offers_sharing=settings.sharing.enabled,
         grants=shared_grants(grants_path),
     )
@@ -178,7 +182,8 @@ def _apply_pages(c: Any, settings: Settings, hubs: Hubs | None) -> None:
         *cluster_routes(notices_path=notices_path),
         class_route(settings.groups),
         *messages_routes(settings),
-        usage_route(),
+        usage_route(gpu_record),
+        gpu_use_route(gpu_record),
         *administration_routes(notices_path=notices_path),
         *operation_routes(notices_path=notices_path, drain_path=drain.path),
         *people_routes(notices_path=notices_path, drain_path=drain.path),

@@ -114,6 +114,7 @@ def _add_usage(commands: Commands) -> None:
     usage.add_argument("--json", action="store_true", help="print JSON")
     usage.add_argument("--csv", action="store_true", help="print CSV")
     usage.add_argument("--gauges", action="store_true", help="print gauges for Prometheus")
+    _add_settings(usage)
     usage.set_defaults(run=_command("usage", "show_usage"))
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from dsportal.slurm.jobstats import parse_jobstats
 from dsportal.slurm.listing import Sacct
 from dsportal.slurm.states import JobState, parse_cancelled_by, parse_state
 from dsportal.slurm.units import parse_time_left
@@ -20,7 +21,7 @@ from spawner.slurm.jobs import (
 ENDS = Sacct(
     ("JobIDRaw", "User", "State", "ExitCode", "NodeList", "Timelimit", "JobName", "Reason")
 )
-_FIELDS = ("Start", "End", "AllocTRES", "State", "JobName")
+_FIELDS = ("Start", "End", "AllocTRES", "State", "AdminComment", "JobName")
 ALLOCATIONS = Sacct(("JobIDRaw", *_FIELDS))
 # Those of everybody, with their owners.
 OWNED_ALLOCATIONS = Sacct(("JobIDRaw", "User", "Group", "Account", "TotalCPU", *_FIELDS))
@@ -44,6 +45,7 @@ class Allocation:
         is_kernel: Whether it is a kernel of one, in a job of its own.
         n_cores: Cores.
         cpu_s: Seconds of CPU that it used, of all cores; None while it runs, and if not known.
+        gpu_percent: Use of its GPUs on average, 0 to 100; None if nothing measured it.
         job_id: Runs of a job that was requeued have it together.
     """
 
@@ -56,6 +58,7 @@ class Allocation:
     job_id: int = 0
     n_cores: int = 0
     cpu_s: float | None = None
+    gpu_percent: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,11 +138,14 @@ def parse_owned_allocations(text: str, nonce: str) -> list[tuple[Owner, Allocati
     return found
 
 
-def _read(job_id: str, start: str, end: str, tres: str, state: str, name: str) -> Allocation | None:
+def _read(
+    job_id: str, start: str, end: str, tres: str, state: str, comment: str, name: str
+) -> Allocation | None:
     starts_at, n_gpus = _parse_time(start), _parse_gpus(tres)
     is_session = name.startswith(NAME_PREFIX)
     if not job_id.isdecimal() or starts_at is None or not (n_gpus or is_session):
         return None
+    summary = parse_jobstats(comment)
     return Allocation(
         starts_at=starts_at,
         ends_at=_parse_time(end),
@@ -149,6 +155,7 @@ def _read(job_id: str, start: str, end: str, tres: str, state: str, name: str) -
         is_kernel=session_of_kernel(name) != 0,
         job_id=int(job_id),
         n_cores=int(cores[1]) if (cores := _N_CORES.search(tres)) else 0,
+        gpu_percent=None if summary is None else summary.mean_percent,
     )
 
 
@@ -160,12 +167,24 @@ def gpu_hours(allocations: Iterable[Allocation], *, since: datetime, until: date
         since: In the time zone of the allocations.
         until: Running jobs count up to it.
     """
-    held_s = 0.0
-    for allocation in allocations:
-        ends_at = min(allocation.ends_at or until, until)
-        overlap_s = (ends_at - max(allocation.starts_at, since)).total_seconds()
-        held_s += max(0.0, overlap_s) * allocation.n_gpus
+    held_s = sum(_overlap_s(one, since, until) * one.n_gpus for one in allocations)
     return held_s / _SECONDS_PER_HOUR
+
+
+def gpu_hours_used(
+    allocations: Iterable[Allocation], *, since: datetime, until: datetime
+) -> tuple[float, float]:
+    """Return the GPU hours of jobs whose GPUs were measured, and those of them that were used.
+
+    Arguments as for `gpu_hours`. What a job used is spread evenly over its time.
+    """
+    measured_h = used_h = 0.0
+    for one in allocations:
+        if one.gpu_percent is not None:
+            held_h = gpu_hours((one,), since=since, until=until)
+            measured_h += held_h
+            used_h += held_h * one.gpu_percent / 100
+    return measured_h, used_h
 
 
 def core_hours(
@@ -180,11 +199,15 @@ def core_hours(
         if allocation.ends_at is None or allocation.cpu_s is None or not allocation.n_cores:
             continue
         whole_s = (allocation.ends_at - allocation.starts_at).total_seconds()
-        ends_at, starts_at = min(allocation.ends_at, until), max(allocation.starts_at, since)
-        overlap_s = max(0.0, (ends_at - starts_at).total_seconds())
+        overlap_s = _overlap_s(allocation, since, until)
         held_s += overlap_s * allocation.n_cores
         used_s += allocation.cpu_s * (overlap_s / whole_s if whole_s else 0.0)
     return held_s / _SECONDS_PER_HOUR, used_s / _SECONDS_PER_HOUR
+
+
+def _overlap_s(allocation: Allocation, since: datetime, until: datetime) -> float:
+    ends_at = min(allocation.ends_at or until, until)
+    return max(0.0, (ends_at - max(allocation.starts_at, since)).total_seconds())
 
 
 def _parse_cpu(text: str) -> float | None:

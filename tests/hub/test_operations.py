@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ import pytest
 import requests
 
 from tests.support.eventually import eventually
-from tests.support.portal_client import ADDRESS, PortalClient, sessions_of
+from tests.support.jobstats import summary
+from tests.support.portal_client import ADDRESS, PortalClient, QueuedJob, sessions_of
 from tests.support.put_back import put_back
 
 DSPORTAL = "/opt/data-scientist-portal/environments/hub/bin/dsportal"
@@ -124,6 +126,54 @@ def test_gpu_hours_of_everybody_are_those_of_slurm(token: str) -> None:
     assert rows("account")[0]["gpu_hours"] >= row["gpu_hours"]
     table = dsportal("usage", "--since", since)
     assert f"{row['group']:<20}{USER:<20}" in table.stdout
+
+
+def token_of(job: QueuedJob) -> str:
+    """The token of a session, as its user could read it on the node."""
+    of_job = f"SLURM_JOB_ID={job.job_id}".encode()
+    for environ in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):
+            items = environ.read_bytes().split(b"\0")
+            if of_job in items:
+                known = dict(item.split(b"=", 1) for item in items if b"=" in item)
+                if b"JUPYTERHUB_API_TOKEN" in known:
+                    return known[b"JUPYTERHUB_API_TOKEN"].decode()
+    raise LookupError("no process of the session")
+
+
+def test_gpu_hours_used_are_what_the_session_says_and_rather_what_jobstats_says(
+    token: str,
+) -> None:
+    since = f"{datetime.now():%Y-%m-%dT%H:%M:%S}"
+
+    def hours() -> tuple[float, float | None]:
+        """Held and used ones."""
+        said = dsportal("usage", "--since", since, "--json")
+        (row,) = [one for one in json.loads(said.stdout)["rows"] if one["user"] == USER]
+        return row["gpu_hours"], row["gpu_hours_used"]
+
+    start(token).raise_for_status()
+    eventually(lambda: state_of(USER) == "running", timeout_s=90)
+    (job,) = sessions_of(USER)
+    assert hours()[1] is None, "simulated GPUs cannot be measured"
+    answer = requests.post(
+        f"{ADDRESS}/hub/api/dsportal/gpu-use",
+        json={"percents": {str(job.job_id): 0.0}},
+        headers={"Authorization": f"token {token_of(job)}"},
+        timeout=30,
+    )
+    assert answer.status_code == 204
+    assert hours()[1] == 0
+
+    # Not by sacctmgr as jobstats does: that of Slurm 22.05 writes small letters.
+    change = ("scontrol", "update", f"JobId={job.job_id}", f"AdminComment={summary([100.0])}")
+    subprocess.run(change, check=True)
+    PortalClient(USER).stop(token)
+    eventually(lambda: not sessions_of(USER), timeout_s=60)
+
+    held, used = hours()
+    assert held == used > 0
+    eventually(lambda: "100 % on average" in home_page(), timeout_s=30)
 
 
 def test_users_are_listed_and_nobody_who_may_log_in_is_removed(token: str) -> None:

@@ -119,6 +119,7 @@ HUB: dict[str, Who] = {
     r"/hub/api/dsportal/port$": Who.SESSION,
     r"/hub/api/dsportal/visit$": Who.SESSION,
     r"/hub/api/dsportal/given-back$": Who.SESSION,
+    r"/hub/api/dsportal/gpu-use$": Who.SESSION,
     r"/hub/api/dsportal/guests/([^/]+)$": Who.SESSION,
     r"/hub/api/dsportal/session$": Who.SESSION,
     r"/hub/api/dsportal/extend$": Who.SESSION,

@@ -1,4 +1,4 @@
-"""Who held which GPUs and used how many cores, by Slurm's records: for page, CSV and gauges."""
+"""Who held and used how many GPUs and cores, by Slurm's records: for page, CSV and gauges."""
 
 import asyncio
 import csv
@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 
 from dsportal.slurm.listing import new_nonce
+from portal.hub.pages.gpu_record import GpuRecord, with_percent
 from spawner.client.command import query
 from spawner.slurm.sacct import (
     OWNED_ALLOCATIONS,
@@ -15,6 +16,7 @@ from spawner.slurm.sacct import (
     Owner,
     core_hours,
     gpu_hours,
+    gpu_hours_used,
     parse_owned_allocations,
 )
 
@@ -34,6 +36,8 @@ class Usage:
         gpu_hours_in_sessions: Those of them in sessions of a portal and jobs of their kernels.
         core_hours: Hours times cores that those of these jobs held that have ended.
         core_hours_used: Those of them in which a core computed.
+        gpu_hours_measured: Those of `gpu_hours` of which the use is known.
+        gpu_hours_used: Those times the average use of these GPUs; None if none is known.
         jobs: Jobs that held a GPU.
         week: The Monday of the week, as 2026-11-16; empty for the whole period.
     """
@@ -45,11 +49,17 @@ class Usage:
     jobs: int
     core_hours: float = 0.0
     core_hours_used: float = 0.0
+    gpu_hours_measured: float = 0.0
+    gpu_hours_used: float | None = None
     week: str = ""
 
 
-async def read_held(since: datetime, until: datetime) -> list[tuple[Owner, Allocation]]:
+async def read_held(
+    since: datetime, until: datetime, record: GpuRecord
+) -> list[tuple[Owner, Allocation]]:
     """Return all GPUs that anybody held in a period, of Slurm's local time without a zone.
+
+    `record` says what GPUs did of which accounting knows nothing.
 
     Raises:
         SlurmError: If accounting does not answer.
@@ -64,7 +74,15 @@ async def read_held(since: datetime, until: datetime) -> list[tuple[Owner, Alloc
         f"--endtime={until + timedelta(seconds=1):%Y-%m-%dT%H:%M:%S}",
     )
     done = await query(argv, timeout_s=TIMEOUT_S)
-    return await asyncio.to_thread(parse_owned_allocations, done.stdout, nonce)
+
+    def parse() -> list[tuple[Owner, Allocation]]:
+        percents = record.read()
+        return [
+            (owner, with_percent(one, percents.get((owner.user, one.job_id))))
+            for owner, one in parse_owned_allocations(done.stdout, nonce)
+        ]
+
+    return await asyncio.to_thread(parse)
 
 
 def sum_up(
@@ -84,6 +102,7 @@ def sum_up(
             # Jobs of a time without accounting have no account, later users no group any more.
             of.setdefault((name or NOBODY, owner.user), []).append(allocation)
     cores = {of_whom: core_hours(jobs, since=since, until=until) for of_whom, jobs in of.items()}
+    gpus = {of_whom: gpu_hours_used(jobs, since=since, until=until) for of_whom, jobs in of.items()}
     rows = [
         Usage(
             group=group,
@@ -100,11 +119,21 @@ def sum_up(
             jobs=len(jobs),
             core_hours=round(cores[group, user][0], 3),
             core_hours_used=round(cores[group, user][1], 3),
+            gpu_hours_measured=round(gpus[group, user][0], 3),
+            gpu_hours_used=round(gpus[group, user][1], 3) if gpus[group, user][0] else None,
             week=week,
         )
         for (group, user), jobs in of.items()
     ]
     return sorted(rows, key=lambda row: (row.group, -row.gpu_hours, row.user))
+
+
+def format_used(rows: Iterable[Usage]) -> str:
+    """Return the GPU hours used, of those measured, as "2.7 of 6.0 (45%)"; "-" if none were."""
+    known = [(row.gpu_hours_used, row.gpu_hours_measured) for row in rows]
+    used = sum(hours for hours, _ in known if hours is not None)
+    measured = sum(hours for _, hours in known)
+    return f"{used:,.1f} of {measured:,.1f} ({used / measured:.0%})" if measured else "-"
 
 
 def list_weeks(since: datetime, until: datetime) -> list[tuple[datetime, datetime, str]]:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from jupyterhub.handlers import BaseHandler
@@ -11,8 +12,9 @@ from jupyterhub.scopes import needs_scope
 from tornado.web import HTTPError, authenticated
 
 from dsportal.slurm.errors import PortalError
-from portal.hub.admin.usage import Usage, list_weeks, read_held, sum_up, usage_csv
+from portal.hub.admin.usage import Usage, format_used, list_weeks, read_held, sum_up, usage_csv
 from portal.hub.pages.administration import STOPS_SESSIONS
+from portal.hub.pages.gpu_record import GpuRecord
 from portal.hub.pages.home import PATIENCE_S
 from spawner.cache import Cache
 
@@ -34,6 +36,7 @@ class Line:
 
     Attributes:
         user: Empty for a whole group.
+        gpus_used: GPU hours used, of those measured; "-" if none were.
         cores_used: Share of the core hours in which a core computed; empty if not known.
     """
 
@@ -41,6 +44,7 @@ class Line:
     user: str
     gpu_hours: str
     in_sessions: str
+    gpus_used: str
     cores_used: str
     jobs: int
 
@@ -102,17 +106,18 @@ def _sum(rows: Sequence[Usage], group: str = "", user: str = "") -> Line:
         user=user,
         gpu_hours=f"{_hours(rows):,.1f}",
         in_sessions=f"{sum(row.gpu_hours_in_sessions for row in rows):,.1f}",
+        gpus_used=format_used(rows),
         cores_used=f"{used / held:.0%}" if held else "",
         jobs=sum(row.jobs for row in rows),
     )
 
 
-async def read_weeks() -> _Rows:
-    """Return the rows of the last weeks, by group and by account."""
+async def read_weeks(record: GpuRecord) -> _Rows:
+    """Return the rows of the last weeks, by group and by account; `record` as for `read_held`."""
     now = datetime.now()
     monday = now.replace(hour=0, minute=0, second=0, microsecond=0)
     since = monday - timedelta(days=now.weekday(), weeks=_N_WEEKS)
-    held = await read_held(since, now)
+    held = await read_held(since, now, record)
 
     def rows(by: str) -> list[Usage]:
         return [
@@ -125,12 +130,12 @@ async def read_weeks() -> _Rows:
     return {by: await asyncio.to_thread(rows, by) for by in _BY}
 
 
-# Of the one hub of this process.
-_known: Cache[_Rows] = Cache(read_weeks, fresh_s=_FRESH_S, failure_s=60.0)
-
-
 class UsageHandler(BaseHandler):
     """Shows what everybody held."""
+
+    def initialize(self, known: Cache[_Rows]) -> None:
+        """Take the arguments of the route."""
+        self._known = known
 
     @authenticated
     @needs_scope("admin-ui")  # type: ignore[untyped-decorator]
@@ -147,7 +152,7 @@ class UsageHandler(BaseHandler):
         by = by if by in _BY else _BY[0]
         rows, problem = None, ""
         try:
-            rows = await _known.get_within(PATIENCE_S)
+            rows = await self._known.get_within(PATIENCE_S)
         except PortalError as error:
             problem = error.message
         if self.get_query_argument("format", "") == "csv":
@@ -164,6 +169,7 @@ class UsageHandler(BaseHandler):
         self.finish(await self.render_template("all_usage.html", **view))
 
 
-def usage_route() -> Any:
+def usage_route(record: GpuRecord) -> Any:
     """Return the route of this module for `JupyterHub.extra_handlers`."""
-    return (ROUTE, UsageHandler)
+    known = Cache(partial(read_weeks, record), fresh_s=_FRESH_S, failure_s=60.0)
+    return (ROUTE, UsageHandler, {"known": known})

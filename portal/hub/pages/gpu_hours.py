@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from dsportal.slurm.used import JobUse
 from portal.hub.formatting import format_day, format_gpu_hours
 from portal.hub.pages.past_sessions import NO_USES, PastSession, list_past_sessions
-from spawner.slurm.sacct import Allocation, gpu_hours
+from spawner.slurm.sacct import Allocation, gpu_hours, gpu_hours_used
 
 N_DAYS = 14
 _DAY = timedelta(days=1)
@@ -35,6 +35,8 @@ class UsageView:
     Attributes:
         cluster: Its title; empty where the site has one cluster.
         totals: GPU hours, formatted, by the name of their span.
+        used: Those of this month that were used, formatted; "-" if none was measured, "" if
+            there are none.
         days: The last N_DAYS days, today last; empty without GPU hours on them.
         most: GPU hours of the day with the most, formatted.
         sessions: The newest first.
@@ -45,6 +47,7 @@ class UsageView:
 
     cluster: str = ""
     totals: tuple[tuple[str, str], ...] = ()
+    used: str = ""
     days: tuple[DayBar, ...] = ()
     most: str = ""
     sessions: tuple[PastSession, ...] = ()
@@ -69,6 +72,7 @@ def describe_usage(
             (name, format_gpu_hours(gpu_hours(allocations, since=at, until=now)))
             for name, at in spans.items()
         ),
+        used=_format_used(allocations, now),
         days=tuple(
             DayBar(
                 label=format_day(day),
@@ -97,6 +101,14 @@ def week_start(now: datetime) -> datetime:
 def month_start(now: datetime) -> datetime:
     """Return the first at midnight of a month."""
     return _midnight(now).replace(day=1)
+
+
+def _format_used(allocations: Sequence[Allocation], now: datetime) -> str:
+    since = month_start(now)
+    if not gpu_hours(allocations, since=since, until=now):
+        return ""
+    measured_h, used_h = gpu_hours_used(allocations, since=since, until=now)
+    return f"{used_h:,.1f} of {measured_h:,.1f} measured" if measured_h else "-"
 
 
 def _hours_by_day(allocations: Sequence[Allocation], now: datetime) -> dict[datetime, float]:

@@ -13,6 +13,7 @@ from dsportal.slurm.used import JobUse
 from portal.hub.formatting import format_bytes, format_gpu_hours
 from portal.hub.messages.stop_notices import Notice, Notices
 from portal.hub.pages.gpu_hours import UsageView, describe_usage, usage_start
+from portal.hub.pages.gpu_record import GpuRecord
 from portal.hub.pages.kernel_gpus import find_kernel_gpus
 from portal.hub.pages.past_sessions import (
     MOST_SESSIONS,
@@ -138,6 +139,7 @@ class HomePage:
         warning_percent: float,
         sessions_per_user: int,
         notices: Notices,
+        gpu_record: GpuRecord,
         offers_sharing: bool = False,
         grants: Grants | None = None,
         now: Callable[[], datetime] = datetime.now,
@@ -146,6 +148,7 @@ class HomePage:
         self._warning_percent = warning_percent
         self._sessions_per_user = sessions_per_user
         self._notices = notices
+        self._gpu_record = gpu_record
         self._offers_sharing = offers_sharing
         self._grants = grants if grants is not None else Grants(None)
         self._now = now
@@ -211,6 +214,9 @@ class HomePage:
         with contextlib.suppress(PortalError):
             left_s = max(0.0, until_s - time.monotonic())
             uses = await cluster.read_uses(ids, patience_s=left_s)
+        if not cluster.name:
+            # Sessions report to the hub by their user and job; ids are of one cluster alone.
+            allocations = await asyncio.to_thread(self._gpu_record.fill_in, user.name, allocations)
         return await asyncio.to_thread(describe_usage, allocations, now, uses or NO_USES)
 
     async def _ask_storage(self, user: Any) -> StorageView:

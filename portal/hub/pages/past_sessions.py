@@ -1,7 +1,7 @@
-"""Data of a user's past sessions, from Slurm's accounting, for the home page."""
+"""Data of a user's past sessions and jobs of kernels, from accounting, for the home page."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
 
@@ -36,7 +36,7 @@ _PLANNED = frozenset({
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastSession:
-    """One session that has ended.
+    """One session, or one job of a kernel, that has ended.
 
     Attributes:
         started_at: Seconds since 1970 (UTC).
@@ -44,6 +44,7 @@ class PastSession:
         length: How long it ran, formatted.
         end: How it ended, in a few words.
         has_failed: Its end was nobody's wish.
+        is_kernel: It was the job of a kernel.
         used: What it used of what it held; "" if not known.
         advice: What to ask for next time; "" for nothing.
         cluster: Title of its cluster; empty where the site has one.
@@ -54,6 +55,7 @@ class PastSession:
     length: str
     end: str
     has_failed: bool
+    is_kernel: bool = False
     used: str = ""
     advice: str = ""
     cluster: str = ""
@@ -64,16 +66,23 @@ def list_past_sessions(
 ) -> tuple[PastSession, ...]:
     """Return the last sessions that have ended, the newest first, and what each job used."""
     return tuple(
-        PastSession(
-            started_at=one.starts_at.timestamp(),
-            gpus=format_gpus(one.n_gpus),
-            length=format_age((ends_at - one.starts_at).total_seconds()),
-            end=_ENDS.get(one.state, "Ended"),
-            has_failed=one.state in _ENDS and one.state not in _PLANNED,
-            used=uses[str(one.job_id)].amounts if str(one.job_id) in uses else "",
-            advice=uses[str(one.job_id)].advice if str(one.job_id) in uses else "",
-        )
-        for one, ends_at in _newest(allocations)
+        _describe(one, ends_at, uses.get(str(one.job_id))) for one, ends_at in _newest(allocations)
+    )
+
+
+def _describe(one: Allocation, ends_at: datetime, use: JobUse | None) -> PastSession:
+    if use is not None and use.mean_gpu_percent is None:
+        # By the portal's own meter.
+        use = replace(use, mean_gpu_percent=one.gpu_percent)
+    return PastSession(
+        started_at=one.starts_at.timestamp(),
+        gpus=format_gpus(one.n_gpus),
+        length=format_age((ends_at - one.starts_at).total_seconds()),
+        end=_ENDS.get(one.state, "Ended"),
+        has_failed=one.state in _ENDS and one.state not in _PLANNED,
+        is_kernel=one.is_kernel,
+        used=use.amounts if use is not None else "",
+        advice=use.advice if use is not None else "",
     )
 
 
@@ -86,6 +95,7 @@ def _newest(allocations: Sequence[Allocation]) -> list[tuple[Allocation, datetim
     ended = [
         (one, one.ends_at)
         for one in allocations
-        if one.is_session and one.ends_at is not None and one.state.phase is Phase.OVER
+        if one.is_session or one.is_kernel
+        if one.ends_at is not None and one.state.phase is Phase.OVER
     ]
     return sorted(ended, key=lambda pair: pair[0].starts_at, reverse=True)[:MOST_SESSIONS]

@@ -221,6 +221,11 @@ class HubSettings:
         return self.state_dir / "jupyterhub.sqlite"
 
     @property
+    def gpu_record_path(self) -> Path:
+        """File with what sessions say that their GPUs did."""
+        return self.state_dir / "gpu-use.sqlite"
+
+    @property
     def sqlalchemy_url(self) -> str:
         """The database's URL for SQLAlchemy, with the driver."""
         if not self.db_url:

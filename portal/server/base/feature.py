@@ -19,6 +19,7 @@ from portal.server.base.hub_api import HubApi
 from portal.server.base.kernel_listener import KernelListener
 from portal.server.base.private_dir import make_private_dir
 from portal.server.base.transfers import Transfers
+from portal.server.base.use_report import UseReport
 from portal.settings.session_tables import SessionTables, read_settings
 
 # As Tornado wants them: pattern, handler, its arguments.
@@ -144,6 +145,7 @@ class Shared:
     guest_rights: GuestRights
     listener: KernelListener
     transfers: Transfers
+    use_report: UseReport
     is_used: list[Callable[[], bool]] = field(default_factory=list)
     notices: list[Callable[[], Sequence[str]]] = field(default_factory=list)
     folders_shown: list[Callable[[], Mapping[int, str]]] = field(default_factory=list)
@@ -171,6 +173,7 @@ def make_shared(extension: Any) -> Shared:
         guest_rights=GuestRights(hub, log),
         listener=listener,
         transfers=transfers,
+        use_report=UseReport(hub.report_gpu_use),
         is_used=[lambda: transfers.is_running],
     )
 

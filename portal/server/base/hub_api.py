@@ -85,6 +85,15 @@ class HubApi:
         """Report that the idle GPUs of a notebook's kernel were given back."""
         await self._ask("POST", "given-back", {"notebook": notebook, "idle_s": round(idle_s)})
 
+    async def report_gpu_use(self, percents: Mapping[int, float]) -> None:
+        """Report the average use of the GPUs of jobs so far, 0 to 100.
+
+        Raises:
+            HubError: If the hub did not answer.
+        """
+        by_job = {str(job_id): percent for job_id, percent in percents.items()}
+        await self._ask("POST", "gpu-use", {"percents": by_job})
+
     async def read_guest(self, name: str) -> dict[str, Any]:
         """Return "may_work", "reads_open" and "documents" of somebody else in this session.
 

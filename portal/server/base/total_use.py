@@ -91,6 +91,11 @@ class TotalUse:
             cpu_wait_percent=self.cpu_wait_percent.plus(100.0 * waits),
         )
 
+    @property
+    def mean_gpu_percent(self) -> float | None:
+        """Use of all GPUs on average, 0 to 100; None if too little was measured."""
+        return self.gpu_percent.mean if self.gpu_percent.n >= _LEAST_SAMPLES else None
+
     def words(self, allotment: Allotment) -> str:
         """Return it in sentences, with one of advice; "" if too little was measured."""
         parts = []

@@ -49,6 +49,7 @@ class IdleGpus:
         policy: The site's for sessions.
         interval_s: Seconds between two looks.
         report: Tells the hub of a notebook whose GPUs did nothing for so many seconds.
+        note_use: Notes the average use of a job's GPUs so far, 0 to 100; None is not known.
     """
 
     def __init__(
@@ -58,12 +59,14 @@ class IdleGpus:
         interval_s: float,
         log: logging.Logger,
         report: Callable[[str, float], Awaitable[None]],
+        note_use: Callable[[int, float | None], None],
     ) -> None:
         self._jobs = jobs
         self._policy = policy
         self._interval_s = interval_s
         self._log = log
         self._report = report
+        self._note_use = note_use
         self._watched: dict[str, _Watched] = {}
         self._told: list[tuple[float, str]] = []
         self._task: asyncio.Task[None] | None = None
@@ -129,13 +132,14 @@ class IdleGpus:
                 watch = IdleWatch(self._policy, now_s)
                 watched = _Watched(watch=watch, folder=one.folder, notebook=name)
                 self._watched[kernel_id] = watched
-            await self._look_at(kernel_id, watched, now_s)
+            await self._look_at(kernel_id, watched, one.job_id, now_s)
 
-    async def _look_at(self, kernel_id: str, watched: _Watched, now_s: float) -> None:
+    async def _look_at(self, kernel_id: str, watched: _Watched, job_id: int, now_s: float) -> None:
         use = await asyncio.to_thread(Use.read, watched.folder)
         is_busy = self._jobs.is_busy(kernel_id)
         # What is not measured anew says nothing of now.
         is_known = use is not None and use.n_samples != watched.n_samples
+        self._note_use(job_id, use.mean_gpu_percent if use is not None else None)
         if not is_known and not is_busy:
             return
         watched.n_samples = use.n_samples if use is not None else 0

@@ -22,12 +22,14 @@ class Held:
 
     Attributes:
         folder: That of their job.
+        job_id: The job; 0 before it is known.
         since_s: Since when, by the monotonic clock.
     """
 
     folder: Path
     n_gpus: int
     since_s: float
+    job_id: int = 0
 
 
 @dataclass
@@ -75,7 +77,12 @@ class KnownKernel:
         """Return the GPUs of its job."""
         if self.job is None or self.held is None:
             return None
-        return Held(folder=self.job.folder, n_gpus=self.held.n_gpus, since_s=self.since_s)
+        return Held(
+            folder=self.job.folder,
+            n_gpus=self.held.n_gpus,
+            since_s=self.since_s,
+            job_id=self.job.job_id or 0,
+        )
 
 
 def describe(known: KnownKernel | None, of_session: str, gpu: str) -> dict[str, Any]:

@@ -34,6 +34,7 @@ class Use:
         programs_percent: CPU of the kernel and what it started, in percent of one core; None if
             not known.
         used_gpu_s: Seconds times GPUs, each by its use, so far; None if no GPU says its use.
+        mean_gpu_percent: Use of all GPUs on average, 0 to 100; None if too little was measured.
         words: What was used so far, in sentences; "" if too little was measured.
     """
 
@@ -41,6 +42,7 @@ class Use:
     gpu_percents: tuple[float | None, ...] = ()
     programs_percent: float | None = None
     used_gpu_s: float | None = None
+    mean_gpu_percent: float | None = None
     words: str = ""
 
     @classmethod
@@ -74,6 +76,7 @@ async def measure(folder: Path, meter: Meter) -> None:
             gpu_percents=tuple(gpu.use_percent for gpu in sample.gpus or ()),
             programs_percent=sample.programs_percent,
             used_gpu_s=used_gpu_s,
+            mean_gpu_percent=total.mean_gpu_percent,
             words=total.words(meter.allotment),
         )
         last_s = sample.at_s

@@ -38,7 +38,8 @@ def load(shared: Shared) -> Feature:
     follow_up = FollowUp(shared.server, jobs.talks, settings, read)
     policy = replace(IdlePolicy.of(shared.settings), save_s=0.0)
     interval_s, report = shared.settings.meter.interval_s, shared.hub.report_given_back
-    idle = IdleGpus(jobs, policy, interval_s, shared.log, report)
+    note_use = shared.use_report.note
+    idle = IdleGpus(jobs, policy, interval_s, shared.log, report, note_use)
     shared.notices.extend([jobs.notices, idle.notices])
     shared.is_used.append(idle.is_used)
     tasks: set[asyncio.Task[None]] = set()

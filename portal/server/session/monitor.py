@@ -19,6 +19,7 @@ from portal.server.base.open_notebooks import notebook_of, notebooks_by_kernel
 from portal.server.base.processes import ProcessReader
 from portal.server.base.resource_usage import Meter, Sample
 from portal.server.base.total_use import TotalUse
+from portal.server.base.use_report import UseReport
 from portal.server.session.advice import advise
 from portal.server.session.cells import CellRuns
 from portal.server.session.dead_kernels import DeadKernels
@@ -68,6 +69,7 @@ class SessionMonitor:
         cell_runs: CellRuns,
         read_notebooks: Callable[[], Awaitable[Mapping[str, str]]],
         folders_shown: Callable[[], Mapping[int, str]] = dict,
+        use_report: UseReport,
         log: logging.Logger,
     ) -> None:
         self._hub = HubApi(environment)
@@ -93,6 +95,8 @@ class SessionMonitor:
         self._tasks: list[asyncio.Task[None]] = []
         self._is_given_back = False
         self._total = TotalUse()
+        self._use_report = use_report
+        self._job_id = _number(environment.get("SLURM_JOB_ID"))
 
     def start(self) -> None:
         """Start sampling, and listen for Slurm's signals: time limit, suspension, resumption.
@@ -107,12 +111,14 @@ class SessionMonitor:
         loop.add_signal_handler(signal.SIGCONT, self._on_resumption)
         if self.meter is not None:
             self._tasks.append(loop.create_task(self._sample(self.meter)))
+            self._use_report.start()
 
     async def stop(self) -> None:
         """Stop sampling, and write into the session's log what it used."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._use_report.stop()
         if self.meter is not None and (words := self._total.words(self.meter.allotment)):
             self._log.info("%s", words)
 
@@ -209,6 +215,7 @@ class SessionMonitor:
             try:
                 sample = await meter.take_sample()
                 self._total = self._total.plus(sample, meter.allotment)
+                self._use_report.note(self._job_id, self._total.mean_gpu_percent)
                 await self._evaluate(sample)
             except Exception:
                 # One odd reading must not end the sampling of a session that runs for days.
@@ -257,6 +264,7 @@ def make_session_monitor(
     is_working: Callable[[], bool],
     notices: Sequence[Callable[[], Sequence[str]]],
     folders_shown: Callable[[], Mapping[int, str]],
+    use_report: UseReport,
 ) -> SessionMonitor:
     """Return the session of the notebook server `serverapp`, not started.
 
@@ -294,5 +302,6 @@ def make_session_monitor(
         cell_runs=cell_runs,
         read_notebooks=partial(notebooks_by_kernel, serverapp.session_manager),
         folders_shown=folders_shown,
+        use_report=use_report,
         log=serverapp.log,
     )

@@ -28,6 +28,7 @@ def load(shared: Shared) -> Feature:
         is_working=lambda: any(is_used() for is_used in shared.is_used),
         notices=shared.notices,
         folders_shown=lambda: dict(ChainMap(*(dict(shown()) for shown in shared.folders_shown))),
+        use_report=shared.use_report,
     )
     shared.session = session
 

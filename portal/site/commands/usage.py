@@ -9,13 +9,17 @@ from datetime import datetime
 
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
-from portal.hub.admin.usage import Usage, list_weeks, read_held, sum_up, usage_csv
+from portal.hub.admin.usage import Usage, format_used, list_weeks, read_held, sum_up, usage_csv
+from portal.hub.pages.gpu_record import GpuRecord
+from portal.hub.settings.loader import load_settings
 from spawner.errors import SiteError
 
 _GAUGES = {
     "gpu_hours": "Hours times GPUs that jobs held.",
     "core_hours": "Hours times cores that those of these jobs held that have ended.",
     "core_hours_used": "Those of them in which a core computed.",
+    "gpu_hours_measured": "GPU hours of jobs whose use of GPUs is known.",
+    "gpu_hours_used": "Those times the average use of these GPUs; absent if none is known.",
 }
 
 
@@ -24,7 +28,8 @@ def show_usage(arguments: argparse.Namespace) -> int:
     if os.geteuid() != 0:
         raise SiteError("Run this as root: Slurm may show others only their own jobs.")
     since, until = read_period(arguments.since, arguments.until, datetime.now())
-    held = asyncio.run(read_held(since, until))
+    record = GpuRecord(load_settings(arguments.settings).hub.gpu_record_path)
+    held = asyncio.run(read_held(since, until, record))
     spans = list_weeks(since, until) if arguments.weeks else [(since, until, "")]
     rows = [
         row
@@ -81,7 +86,8 @@ def usage_gauges(rows: list[Usage], *, by: str) -> str:
     for name, held in _GAUGES.items():
         gauge = Gauge(f"dsportal_usage_{name}", held, [by, "user", "week"], registry=registry)
         for row in rows:
-            gauge.labels(row.group, row.user, row.week).set(getattr(row, name))
+            if (value := getattr(row, name)) is not None:
+                gauge.labels(row.group, row.user, row.week).set(value)
     return generate_latest(registry).decode()
 
 
@@ -94,9 +100,10 @@ def usage_text(rows: list[Usage], *, since: datetime, until: datetime, by: str) 
             " AccountingStorageTRES in slurm.conf has gres/gpu: dsportal check --only accounting."
         )
     lines = [
-        f"GPU hours, {period}; allocated, whether busy or not, and the share of the core hours"
-        " of ended jobs that computed",
-        f"{by:<20}{'user':<20}{'GPU hours':>12}{'in sessions':>13}{'cores used':>12}{'jobs':>8}",
+        f"GPU hours, {period}: allocated, and used of those that were measured (- for none);"
+        " the share of the core hours of ended jobs that computed",
+        f"{by:<20}{'user':<20}{'GPU hours':>12}{'in sessions':>13}{'used of measured':>24}"
+        f"{'cores used':>12}{'jobs':>8}",
     ]
     for week in dict.fromkeys(row.week for row in rows):
         lines += [f"week of {week}"] if week else []
@@ -120,4 +127,7 @@ def _line(group: str, user: str, rows: list[Usage]) -> str:
     n_jobs = sum(row.jobs for row in rows)
     held = sum(row.core_hours for row in rows)
     share = f"{sum(row.core_hours_used for row in rows) / held:.0%}" if held else "-"
-    return f"{group:<20}{user:<20}{hours:>12.2f}{in_sessions:>13.2f}{share:>12}{n_jobs:>8}"
+    return (
+        f"{group:<20}{user:<20}{hours:>12.2f}{in_sessions:>13.2f}{format_used(rows):>24}"
+        f"{share:>12}{n_jobs:>8}"
+    )

@@ -1,15 +1,17 @@
-"""What a job used of what it held, as Slurm measured it, and one sentence of advice."""
+"""What a job used of what it held, as Slurm and jobstats measured it, and what to do better."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from dsportal.amounts import MIB_PER_GIB
+from dsportal.amounts import MIB_PER_GIB, SECONDS_PER_HOUR
 from dsportal.slurm.errors import OptionsError
+from dsportal.slurm.jobstats import parse_jobstats
 from dsportal.slurm.listing import Sacct
 from dsportal.slurm.units import parse_memory, parse_time_left
 
 # With the steps, which Slurm measures; the line of the job says what it held.
-USED = Sacct(("JobID", "ElapsedRaw", "AllocTRES", "TRESUsageInMax", "TRESUsageInTot", "JobName"))
+_MEASURED = ("TRESUsageInMax", "TRESUsageInTot", "AdminComment")
+USED = Sacct(("JobID", "ElapsedRaw", "AllocTRES", *_MEASURED, "JobName"))
 # Slurm measures every 30 s, and a short job says nothing about a long one.
 _SHORTEST_FOR_ADVICE_S = 120
 # Below, GPUs or cores do nothing; above, memory or cores are nearly all in use.
@@ -22,7 +24,7 @@ _LEAST_SHOWN_MIB = 52
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobUse:
-    """What a job held, and what Slurm measured of it.
+    """What a job held, and what was measured of it.
 
     Attributes:
         elapsed_s: How long it ran.
@@ -31,8 +33,9 @@ class JobUse:
         n_gpus: GPUs that it held.
         cpu_s: Seconds of CPU, of all cores together; None if not measured, as all below.
         peak_memory_mib: The most memory of one step, of all its nodes.
+        mean_gpu_percent: Use of all its GPUs over its whole time on average, 0 to 100.
         peak_gpu_percent: The highest use of the GPUs of one task, up to 100 for each GPU.
-        peak_gpu_memory_mib: The most memory of GPUs of one task.
+        peak_gpu_memory_mib: The most memory of GPUs of one task, or of all GPUs by jobstats.
     """
 
     elapsed_s: int
@@ -41,6 +44,7 @@ class JobUse:
     n_gpus: int = 0
     cpu_s: int | None = None
     peak_memory_mib: int | None = None
+    mean_gpu_percent: float | None = None
     peak_gpu_percent: int | None = None
     peak_gpu_memory_mib: int | None = None
 
@@ -58,6 +62,13 @@ class JobUse:
         if (self.peak_memory_mib or 0) >= _LEAST_SHOWN_MIB:
             limit = f" of {_gb(self.memory_mib)}" if self.memory_mib else ""
             parts.append(f"at most {_gb(self.peak_memory_mib or 0)}{limit} GB of memory")
+        if self.mean_gpu_percent is not None:
+            held_h = self.n_gpus * self.elapsed_s / SECONDS_PER_HOUR
+            used_h = held_h * self.mean_gpu_percent / 100
+            parts.append(
+                f"its GPUs {self.mean_gpu_percent:.0f} % on average, which is {used_h:.1f} of "
+                f"{held_h:.1f} GPU hours"
+            )
         if self.peak_gpu_percent is not None:
             parts.append(f"its GPUs at most to {self.peak_gpu_percent} %")
         if self.peak_gpu_memory_mib is not None:
@@ -74,6 +85,9 @@ class JobUse:
                 return "Nothing computed on its GPUs: ask for none, or move the model to the GPU."
             if self.n_gpus > 1 and self.peak_gpu_percent <= 100 * (self.n_gpus - 1):
                 return "At least one GPU did nothing at any time: ask for fewer, or use run()."
+        mean = self.mean_gpu_percent
+        if self.n_gpus and mean is not None and mean < _IDLE_GPU_PERCENT:
+            return "Its GPUs did next to nothing: ask for them only for a cell: with gpus(1):"
         peak_mib, cores = self.peak_memory_mib, self.mean_cores
         if peak_mib and self.memory_mib and peak_mib > _NEARLY_ALL * self.memory_mib:
             return "Its memory was nearly full: ask for more next time."
@@ -102,16 +116,17 @@ def parse_uses(text: str, nonce: str, *, step_name: str = "") -> dict[str, JobUs
 
     Source:
         sacct(1), TRESUsageInMax and TRESUsageInTot, and common_jag.c, Slurm 22.05 to 25.11: of
-        gres/gpuutil and gres/gpumem Slurm keeps the highest value of each task, and no average.
+        gres/gpuutil and gres/gpumem Slurm keeps the highest value of each task, and the last one:
+        TRESUsageInAve is the mean of the last ones of all tasks, and no average over time.
         They are there with AccountingStorageTRES=gres/gpuutil,gres/gpumem and AutoDetect=nvml.
     """
     uses: dict[str, JobUse] = {}
-    for row_id, elapsed, held, most, total, name in USED.rows(text, nonce):
+    for row_id, elapsed, held, most, total, comment, name in USED.rows(text, nonce):
         job_id, _, step = row_id.partition(".")
         if step_name and (not step or name != step_name):
             continue
         # The line of the job comes first; that of a step says what the step held.
-        use = uses.get(job_id) or _held(elapsed, held)
+        use = uses.get(job_id) or _with_summary(_held(elapsed, held), comment)
         uses[job_id] = _with_step(use, _parse_tres(most), _parse_tres(total)) if step else use
     return uses
 
@@ -124,6 +139,17 @@ def _held(elapsed: str, tres: str) -> JobUse:
         n_cores=_number(held, "cpu") or 0,
         memory_mib=_mib(held, "mem") or 0,
         n_gpus=_number(held, "gres/gpu") or sum(typed),
+    )
+
+
+def _with_summary(use: JobUse, comment: str) -> JobUse:
+    summary = parse_jobstats(comment)
+    if summary is None:
+        return use
+    return replace(
+        use,
+        mean_gpu_percent=summary.mean_percent,
+        peak_gpu_memory_mib=summary.peak_memory_mib,
     )
 
 

@@ -101,7 +101,7 @@ def write_commands(folder: Path, *, n_nodes: int, n_jobs: int, n_sessions: int, 
         "gpus": (f"u{n % 900} research normal cpu=8,gres/gpu=1" for n in range(n_jobs // 5)),
         "users": (f"user{n:04}|research|research||normal||||" for n in range(1, n_sessions + 1)),
         "ended": (
-            f"{n}|2026-11-27T09:00:00|2026-11-27T17:00:00|gres/gpu=1|COMPLETED|dsportal-0"
+            f"{n}|2026-11-27T09:00:00|2026-11-27T17:00:00|gres/gpu=1|COMPLETED||dsportal-0"
             for n in range(20)
         ),
     }

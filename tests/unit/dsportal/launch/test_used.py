@@ -19,9 +19,9 @@ def answer_with(monkeypatch: pytest.MonkeyPatch, *, exit_code: int = 0) -> list[
         asked.append(argv)
         nonce = next(word.partition("=")[2] for word in argv if word.startswith("--delimiter="))
         rows = [
-            ("12", "3600", JOB, "", "", "dsportal-1"),
-            ("12.0", "3600", JOB, MEASURED, MEASURED, "20261128-080000-k3v9"),
-            ("12.1", "1800", JOB, MEASURED, MEASURED, "other"),
+            ("12", "3600", JOB, "", "", "", "dsportal-1"),
+            ("12.0", "3600", JOB, MEASURED, MEASURED, "", "20261128-080000-k3v9"),
+            ("12.1", "1800", JOB, MEASURED, MEASURED, "", "other"),
         ]
         text = "".join(f"{nonce.join(row)}\n" for row in rows)
         return subprocess.CompletedProcess(argv, exit_code, stdout=text, stderr="")

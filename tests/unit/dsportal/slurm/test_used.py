@@ -5,22 +5,23 @@ from typing import Any
 import pytest
 
 from dsportal.slurm.used import JobUse, parse_uses
+from tests.support.jobstats import summary
 
 # Of Slurm 22.05.8: a session, then a task of an array with two steps at a time.
 RECORDED = """\
-143|27|billing=8,cpu=8,gres/gpu:v100=1,gres/gpu=1,mem=48G,node=1|||dsportal-0ad27d
+143|27|billing=8,cpu=8,gres/gpu:v100=1,gres/gpu=1,mem=48G,node=1||||dsportal-0ad27d
 143.batch|29|cpu=8,gres/gpu:v100=1,gres/gpu=1,mem=48G,node=1|cpu=00:00:01,energy=0,fs/disk=0,\
-mem=352K,pages=2,vmem=1628K|cpu=00:00:01,energy=0,fs/disk=0,mem=352K,pages=2,vmem=1628K|batch
-144_2|3600|cpu=4,mem=8G,node=1|||sweep
-144_2.batch|3600|cpu=4,mem=8G,node=1|cpu=00:00:00,mem=0|cpu=00:00:00,mem=0|batch
-144_2.0|3600|cpu=4,mem=8G,node=1|cpu=00:50:00,mem=2G|cpu=01:40:00,mem=4G|run-a
-144_2.1|1800|cpu=2,mem=4G,node=1|cpu=00:20:00,mem=1G|cpu=00:20:00,mem=1G|run-b
-145|60|cpu=1,mem=1G,node=1|||short
+mem=352K,pages=2,vmem=1628K|cpu=00:00:01,energy=0,fs/disk=0,mem=352K,pages=2,vmem=1628K||batch
+144_2|3600|cpu=4,mem=8G,node=1||||sweep
+144_2.batch|3600|cpu=4,mem=8G,node=1|cpu=00:00:00,mem=0|cpu=00:00:00,mem=0||batch
+144_2.0|3600|cpu=4,mem=8G,node=1|cpu=00:50:00,mem=2G|cpu=01:40:00,mem=4G||run-a
+144_2.1|1800|cpu=2,mem=4G,node=1|cpu=00:20:00,mem=1G|cpu=00:20:00,mem=1G||run-b
+145|60|cpu=1,mem=1G,node=1||||short
 """
 GPUS = """\
-7|7200|cpu=16,gres/gpu:a100=2,mem=96G|||train
+7|7200|cpu=16,gres/gpu:a100=2,mem=96G||||train
 7.batch|7200|cpu=16,gres/gpu:a100=2,mem=96G|cpu=02:00:00,mem=20G,gres/gpumem=30720M,\
-gres/gpuutil=97|cpu=02:00:00,mem=20G,gres/gpumem=10240M,gres/gpuutil=12|batch
+gres/gpuutil=97|cpu=02:00:00,mem=20G,gres/gpumem=10240M,gres/gpuutil=12||batch
 """
 
 
@@ -55,10 +56,22 @@ def test_gpus_are_told_by_their_peak_since_slurm_keeps_no_average() -> None:
     )
 
 
+def test_an_average_of_gpus_is_told_in_hours_where_jobstats_has_one() -> None:
+    found = uses(GPUS.replace("||||train", f"|||{summary([50.0, 25.0], memory_gib=3)}|train"))
+
+    assert found["7"].mean_gpu_percent == 37.5
+    assert "38 % on average, which is 1.5 of 4.0 GPU hours" in found["7"].amounts
+    assert found["7"].peak_gpu_percent == 97
+    # Slurm's own is of one task.
+    assert uses(GPUS)["7"].mean_gpu_percent is None
+
+
 @pytest.mark.parametrize(
     ("changes", "advice"),
     [
         ({"peak_gpu_percent": 0}, "Nothing computed on its GPUs"),
+        ({"mean_gpu_percent": 0.0}, "next to nothing"),
+        ({"mean_gpu_percent": 40.0}, ""),
         ({"peak_gpu_percent": 90, "cpu_s": 3500 * 8}, "All its cores were busy"),
         ({"peak_memory_mib": 46000}, "nearly full"),
         ({"n_gpus": 0, "cpu_s": 360}, "ask for fewer"),
@@ -70,9 +83,9 @@ def test_gpus_are_told_by_their_peak_since_slurm_keeps_no_average() -> None:
     ids=str,
 )
 def test_advice_is_given_only_where_something_was_measured(
-    changes: dict[str, int], advice: str
+    changes: dict[str, Any], advice: str
 ) -> None:
-    held: dict[str, int] = {"elapsed_s": 3600, "n_cores": 8, "memory_mib": 49152, "n_gpus": 1}
+    held: dict[str, Any] = {"elapsed_s": 3600, "n_cores": 8, "memory_mib": 49152, "n_gpus": 1}
     use = JobUse(**{**held, **changes})
 
     assert advice in use.advice

@@ -101,7 +101,9 @@ class SlowAccounting:
             raise SlurmUnavailableError("slow", argv=argv, exit_code=None, stderr=stderr)
         mark = words["delimiter"]
         lines = [
-            mark.join((str(job_id), f"{at:%Y-%m-%dT%H:%M:%S}", end, "gres/gpu=1", "COMPLETED", "x"))
+            mark.join(
+                (str(job_id), f"{at:%Y-%m-%dT%H:%M:%S}", end, "gres/gpu=1", "COMPLETED", "", "x")
+            )
             for job_id, (first, last) in self.jobs.items()
             for at, gone in [(day(first), day(last) if last is not None else until)]
             if at <= until and gone >= since

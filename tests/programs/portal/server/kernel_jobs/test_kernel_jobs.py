@@ -649,7 +649,7 @@ def test_idle_gpus_go_back_and_the_kernel_goes_on_in_the_session(
         async def report(notebook: str, idle_s: float) -> None:
             reports.append(notebook)
 
-        idle = IdleGpus(one.jobs, policy, 0.3, one.kernels.log, report)
+        idle = IdleGpus(one.jobs, policy, 0.3, one.kernels.log, report, lambda *_: None)
         idle.start()
         await one.run("%gpu 1")
         await one.until(lambda: one.jobs.describe(one.id)["gpus"] == 1)

@@ -13,6 +13,8 @@ def used(group: str, user: str, hours: float, *, week: str = "2026-11-16", **mor
         jobs=1,
         core_hours=more.get("core_hours", 0),
         core_hours_used=more.get("used", 0),
+        gpu_hours_measured=more.get("measured", 0),
+        gpu_hours_used=more.get("gpus_used"),
         week=week,
     )
 
@@ -20,7 +22,7 @@ def used(group: str, user: str, hours: float, *, week: str = "2026-11-16", **mor
 def test_the_newest_week_comes_first_and_in_it_groups_and_users_with_the_most_hours() -> None:
     rows = [
         used("physics", "linus", 3),
-        used("science", "ada", 1, core_hours=8, used=2),
+        used("science", "ada", 1, core_hours=8, used=2, measured=1, gpus_used=0),
         used("science", "grace", 4, in_sessions=4),
         used("physics", "linus", 9, week="2026-11-09"),
     ]
@@ -40,6 +42,7 @@ def test_the_newest_week_comes_first_and_in_it_groups_and_users_with_the_most_ho
         "4.0",
         3,
     )
+    assert [line.gpus_used for line in newest.lines[:2]] == ["0.0 of 1.0 (0%)", "-"]
     assert (newest.whole.cores_used, oldest.whole.cores_used) == ("25%", "")
 
 

@@ -1,5 +1,6 @@
 """What the home page says of GPU hours, day by day, and of the sessions that have ended."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -57,6 +58,15 @@ def test_usage_is_told_for_the_week_and_for_the_month() -> None:
     )
 
 
+def test_use_is_told_of_what_was_measured_and_a_dash_stands_for_nothing() -> None:
+    measured = [replace(HELD[0], gpu_percent=50), HELD[1]]
+
+    assert describe_usage(measured, NOW).used == "3.0 of 6.0 measured"
+    assert describe_usage([replace(HELD[0], gpu_percent=0)], NOW).used.startswith("0.0 of 6.0")
+    assert describe_usage(HELD, NOW).used == "-"
+    assert describe_usage([], NOW).used == ""
+
+
 def test_each_of_the_last_14_days_has_a_bar_and_the_highest_is_full() -> None:
     view = describe_usage(HELD, NOW)
 
@@ -112,6 +122,24 @@ def test_an_end_that_nobody_wished_is_marked(state: JobState, end: str, has_fail
     (past,) = list_past_sessions([session(state)])
 
     assert (past.end, past.has_failed) == (end, has_failed)
+
+
+@pytest.mark.parametrize(("by_jobstats", "told"), [(None, "25 %"), (75.0, "75 %")])
+def test_the_average_of_the_portals_meter_is_told_where_jobstats_has_none(
+    by_jobstats: float | None, told: str
+) -> None:
+    use = JobUse(elapsed_s=3600, n_gpus=1, mean_gpu_percent=by_jobstats)
+    (past,) = list_past_sessions([session(job_id=7, gpu_percent=25.0)], {"7": use})
+
+    assert f"its GPUs {told} on average" in past.used
+
+
+def test_the_job_of_a_kernel_is_listed_with_sessions() -> None:
+    kernel = session(is_session=False, is_kernel=True, job_id=9)
+
+    assert [(past.gpus, past.is_kernel) for past in list_past_sessions([kernel])] == [
+        ("2 GPUs", True)
+    ]
 
 
 def test_the_newest_ten_sessions_are_listed_and_nothing_else() -> None:

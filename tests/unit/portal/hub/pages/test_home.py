@@ -10,6 +10,7 @@ import pytest
 from dsportal.slurm.states import JobState
 from portal.hub.messages.stop_notices import Notices
 from portal.hub.pages import home
+from portal.hub.pages.gpu_record import GpuRecord
 from portal.hub.pages.home import HomePage, describe_space
 from portal.hub.settings.site_storage import SiteStorage
 from spawner.errors import SlurmUnavailableError
@@ -108,6 +109,7 @@ def page(**changes: Any) -> HomePage:
         "warning_percent": 90.0,
         "sessions_per_user": 2,
         "notices": Notices(None),
+        "gpu_record": GpuRecord(Path("/nowhere")),
         "now": lambda: NOW,
     }
     return HomePage(**known | changes)

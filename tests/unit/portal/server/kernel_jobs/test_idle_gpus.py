@@ -24,7 +24,7 @@ class OneKernel(KernelJobs):
     """The GPUs of one kernel, as a test sets them."""
 
     def __init__(self, folder: Path) -> None:
-        self.all = {"k": Held(folder=folder, n_gpus=2, since_s=time.monotonic() - 5400)}
+        self.all = {"k": Held(folder=folder, n_gpus=2, since_s=time.monotonic() - 5400, job_id=7)}
         self.runs = False
         self.asked: list[int] = []
 
@@ -50,7 +50,10 @@ class Session:
         self.folder = folder
         self.jobs = OneKernel(folder)
         self.reports: list[tuple[str, float]] = []
-        self.idle = IdleGpus(self.jobs, POLICY, STEP_S, logging.getLogger(), self.report)
+        self.noted: dict[int, float | None] = {}
+        self.idle = IdleGpus(
+            *(self.jobs, POLICY, STEP_S, logging.getLogger(), self.report, self.noted.__setitem__)
+        )
         self.use = Use(gpu_percents=(0.0, 0.0), programs_percent=0.1)
         self.n = 0
         self.now_s = 0.0
@@ -134,3 +137,11 @@ def test_hours_held_are_shown_beside_hours_used_where_these_are_known(session: S
 
     assert format_hours(held, Use(used_gpu_s=1080)) == "3.0 GPU hours held, 0.3 used"
     assert format_hours(held, Use()) == "3.0 GPU hours held"
+
+
+async def test_the_average_use_of_the_job_is_noted(session: Session) -> None:
+    session.use = Use(gpu_percents=(50.0, 0.0), mean_gpu_percent=25.0)
+
+    await session.go_on(1)
+
+    assert session.noted == {7: 25.0}

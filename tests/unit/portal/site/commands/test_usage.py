@@ -8,20 +8,21 @@ from portal.hub.admin.usage import Usage, list_weeks, sum_up, usage_csv
 from portal.site.commands.usage import read_period, usage_gauges, usage_text
 from spawner.errors import SiteError
 from spawner.slurm.sacct import parse_owned_allocations
+from tests.support.jobstats import summary
 
 NOW = datetime(2026, 11, 20, 12)
 # A session, a job before and into the period, one that runs, one without a GPU, one that waits, a
 # kernel of a session, and a name that looks like another line.
 SACCT = """\
-1|ada|science|vision|08:00:00|2026-11-02T00:00:00|2026-11-02T02:00:00|cpu=8,gres/gpu=2|COMPLETED|dsportal-1
-2|ada|science|speech|00:00.000|2026-10-31T23:00:00|2026-11-01T01:00:00|gres/gpu:v100=4|COMPLETED|train
-3|grace|science|vision|00:00.000|2026-11-20T11:30:00|Unknown|gres/gpu=1|RUNNING|train
-4|linus|physics|vision|1-00:00:00|2026-11-02T00:00:00|2026-11-03T00:00:00|cpu=8|COMPLETED|train
-5|linus|physics|vision|00:00:00|Unknown|Unknown|gres/gpu=4|PENDING|train
-7|grace|science|vision|00:00.000|2026-11-20T11:45:00|Unknown|gres/gpu=2|RUNNING|kernel-of-3
-6|linus|physics|vision|15:00.500|2026-11-02T00:00:00|2026-11-02T00:30:00|gres/gpu=1|FAILED|train
-x|ada|physics|vision|00:00|2026-11-02T00:00:00|2026-11-09T00:00:00|gres/gpu=8|COMPLETED|train
-"""
+1|ada|science|vision|08:00:00|2026-11-02T00:00:00|2026-11-02T02:00:00|cpu=8,gres/gpu=2|COMPLETED|JOBSTATS|dsportal-1
+2|ada|science|speech|00:00.000|2026-10-31T23:00:00|2026-11-01T01:00:00|gres/gpu:v100=4|COMPLETED||train
+3|grace|science|vision|00:00.000|2026-11-20T11:30:00|Unknown|gres/gpu=1|RUNNING||train
+4|linus|physics|vision|1-00:00:00|2026-11-02T00:00:00|2026-11-03T00:00:00|cpu=8|COMPLETED||train
+5|linus|physics|vision|00:00:00|Unknown|Unknown|gres/gpu=4|PENDING||train
+7|grace|science|vision|00:00.000|2026-11-20T11:45:00|Unknown|gres/gpu=2|RUNNING||kernel-of-3
+6|linus|physics|vision|15:00.500|2026-11-02T00:00:00|2026-11-02T00:30:00|gres/gpu=1|FAILED||train
+x|ada|physics|vision|00:00|2026-11-02T00:00:00|2026-11-09T00:00:00|gres/gpu=8|COMPLETED||train
+""".replace("JOBSTATS", summary([60.0, 30.0]))
 
 
 def rows_of(by: str) -> list[Usage]:
@@ -49,7 +50,9 @@ def test_one_user_has_a_row_for_each_account() -> None:
 
 
 def test_jobs_without_an_account_have_a_row_with_a_name() -> None:
-    line = "1|ada|science||08:00|2026-11-02T00:00:00|2026-11-02T02:00:00|gres/gpu=2|COMPLETED|train"
+    line = (
+        "1|ada|science||08:00|2026-11-02T00:00:00|2026-11-02T02:00:00|gres/gpu=2|COMPLETED||train"
+    )
     held = parse_owned_allocations(f"{line}\n", "|")
     (row,) = sum_up(held, since=datetime(2026, 11, 1), until=NOW, by="account")
     assert row.group == "(none)"
@@ -57,13 +60,14 @@ def test_jobs_without_an_account_have_a_row_with_a_name() -> None:
 
 def test_the_table_has_a_sum_for_each_group_and_for_all() -> None:
     lines = usage_text(rows_of("group"), since=datetime(2026, 11, 1), until=NOW, by="group")
+    used = ["1.8", "of", "4.0", "(45%)"]
 
     assert [line.split() for line in lines.splitlines()[2:]] == [
-        ["physics", "linus", "0.50", "0.00", "-", "1"],
-        ["science", "ada", "8.00", "4.00", "50%", "2"],
-        ["science", "grace", "1.00", "0.50", "-", "2"],
-        ["science", "all", "9.00", "4.50", "50%", "4"],
-        ["all", "all", "9.50", "4.50", "50%", "5"],
+        ["physics", "linus", "0.50", "0.00", "-", "-", "1"],
+        ["science", "ada", "8.00", "4.00", *used, "50%", "2"],
+        ["science", "grace", "1.00", "0.50", "-", "-", "2"],
+        ["science", "all", "9.00", "4.50", *used, "50%", "4"],
+        ["all", "all", "9.50", "4.50", *used, "50%", "5"],
     ]
 
 
@@ -82,9 +86,10 @@ def test_a_spreadsheet_gets_what_was_held_and_used() -> None:
     rows = sum_up(held, since=begin, until=end, by="account", week="2026-11-02")
 
     assert usage_csv(rows, by="account").splitlines() == [
-        "account,user,gpu_hours,gpu_hours_in_sessions,jobs,core_hours,core_hours_used,week",
-        "vision,ada,4.0,4.0,1,16.0,8.0,2026-11-02",
-        "vision,linus,0.5,0.0,1,0.0,0.0,2026-11-02",
+        "account,user,gpu_hours,gpu_hours_in_sessions,jobs,core_hours,core_hours_used,"
+        "gpu_hours_measured,gpu_hours_used,week",
+        "vision,ada,4.0,4.0,1,16.0,8.0,4.0,1.8,2026-11-02",
+        "vision,linus,0.5,0.0,1,0.0,0.0,0.0,,2026-11-02",
     ]
 
 
@@ -97,6 +102,9 @@ def test_prometheus_gets_a_gauge_for_each_user_and_week() -> None:
     lines = usage_gauges(rows, by="account").splitlines()
     assert f"dsportal_usage_gpu_hours{of_ada} 4.0" in lines
     assert f"dsportal_usage_core_hours_used{of_ada} 8.0" in lines
+    assert f"dsportal_usage_gpu_hours_used{of_ada} 1.8" in lines
+    used = [line for line in lines if line.startswith("dsportal_usage_gpu_hours_used{")]
+    assert len(used) == 1, "nothing was measured of the others, which is not 0"
 
 
 def test_nothing_is_not_said_to_be_nothing_used() -> None:

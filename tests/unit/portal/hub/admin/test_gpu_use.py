@@ -1,0 +1,40 @@
+"""What a session may report of GPUs."""
+
+import json
+
+import pytest
+
+from portal.hub.admin.gpu_use import read_report
+
+
+def report(percents: object) -> bytes:
+    return json.dumps({"percents": percents}).encode()
+
+
+def test_a_report_has_the_average_use_by_job() -> None:
+    assert read_report(report({"7": 0, "8": 45.5})) == {7: 0.0, 8: 45.5}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"[]",
+        b"\xff",
+        b"[" * 4000,
+        report(["7"]),
+        report({"7": -1}),
+        report({"7": 100.1}),
+        report({"7": float("nan")}),
+        report({"7": True}),
+        report({"7": "50"}),
+        report({"7": None}),
+        report({"7.batch": 50}),
+        report({"\u0667": 50}),
+        report({"9" * 30: 50}),
+        report({str(n): 50 for n in range(101)}),
+    ],
+    ids=lambda body: body[:24].decode("latin-1"),
+)
+def test_anything_else_is_refused(body: bytes) -> None:
+    assert read_report(body) is None
