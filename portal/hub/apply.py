@@ -127,7 +127,6 @@ def _apply_pages(c: Any, settings: Settings, hubs: Hubs | None) -> None:
     board = AnnouncementBoard(settings.site.announcements)
     drain = shared_drain(settings.hub.state_dir / "drain.json")
     grants_path = settings.hub.state_dir / "guests.json"
-    gpu_record = GpuRecord(settings.hub.gpu_record_path)
 
     def announced() -> tuple[Announcement, ...]:
         return (*drain.announcements(), *board.current)
@@ -142,7 +141,7 @@ def _apply_pages(c: Any, settings: Settings, hubs: Hubs | None) -> None:
         warning_percent=settings.storage.warning_percent,
         sessions_per_user=settings.choices.sessions_per_user,
         notices=shared_notices(notices_path),
-        gpu_record=gpu_record,
+        gpu_record=GpuRecord(settings.hub.gpu_record_path),
         offers_sharing=settings.sharing.enabled,
         grants=shared_grants(grants_path),
     )
@@ -182,8 +181,8 @@ def _apply_pages(c: Any, settings: Settings, hubs: Hubs | None) -> None:
         *cluster_routes(notices_path=notices_path),
         class_route(settings.groups),
         *messages_routes(settings),
-        usage_route(gpu_record),
-        gpu_use_route(gpu_record),
+        usage_route(settings.hub.gpu_record_path),
+        gpu_use_route(settings.hub.gpu_record_path),
         *administration_routes(notices_path=notices_path),
         *operation_routes(notices_path=notices_path, drain_path=drain.path),
         *people_routes(notices_path=notices_path, drain_path=drain.path),

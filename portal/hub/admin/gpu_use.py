@@ -3,6 +3,7 @@
 import asyncio
 import json
 import time
+from pathlib import Path
 from typing import Any
 
 from jupyterhub.apihandlers import APIHandler
@@ -23,9 +24,9 @@ class GpuUseHandler(APIHandler):
     A session belongs to its user, who could report anything, but only of the user's own jobs.
     """
 
-    def initialize(self, record: GpuRecord) -> None:
+    def initialize(self, record_path: Path) -> None:
         """Take the arguments of the route."""
-        self._record = record
+        self._record = GpuRecord(record_path)
 
     async def post(self) -> None:
         """Keep it: 204.
@@ -64,6 +65,6 @@ def read_report(body: bytes) -> dict[int, float] | None:
     return {int(job): float(percent) for job, percent in percents} if is_plain else None
 
 
-def gpu_use_route(record: GpuRecord) -> tuple[str, type[GpuUseHandler], dict[str, Any]]:
+def gpu_use_route(record_path: Path) -> tuple[str, type[GpuUseHandler], dict[str, Any]]:
     """Return the route to which sessions report the use of their GPUs."""
-    return (ROUTE, GpuUseHandler, {"record": record})
+    return (ROUTE, GpuUseHandler, {"record_path": record_path})

@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
+from functools import lru_cache, partial
+from pathlib import Path
 from typing import Any
 
 from jupyterhub.handlers import BaseHandler
@@ -130,12 +131,19 @@ async def read_weeks(record: GpuRecord) -> _Rows:
     return {by: await asyncio.to_thread(rows, by) for by in _BY}
 
 
+# The same for each request.
+@lru_cache(maxsize=8)
+def _known(record_path: Path) -> Cache[_Rows]:
+    read = partial(read_weeks, GpuRecord(record_path))
+    return Cache(read, fresh_s=_FRESH_S, failure_s=60.0)
+
+
 class UsageHandler(BaseHandler):
     """Shows what everybody held."""
 
-    def initialize(self, known: Cache[_Rows]) -> None:
+    def initialize(self, record_path: Path) -> None:
         """Take the arguments of the route."""
-        self._known = known
+        self._known = _known(record_path)
 
     @authenticated
     @needs_scope("admin-ui")  # type: ignore[untyped-decorator]
@@ -169,7 +177,6 @@ class UsageHandler(BaseHandler):
         self.finish(await self.render_template("all_usage.html", **view))
 
 
-def usage_route(record: GpuRecord) -> Any:
+def usage_route(record_path: Path) -> Any:
     """Return the route of this module for `JupyterHub.extra_handlers`."""
-    known = Cache(partial(read_weeks, record), fresh_s=_FRESH_S, failure_s=60.0)
-    return (ROUTE, UsageHandler, {"known": known})
+    return (ROUTE, UsageHandler, {"record_path": record_path})
