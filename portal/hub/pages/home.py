@@ -216,7 +216,7 @@ class HomePage:
             uses = await cluster.read_uses(ids, patience_s=left_s)
         if not cluster.name:
             # Sessions report to the hub by their user and job; ids are of one cluster alone.
-            allocations = await asyncio.to_thread(self._gpu_record.fill_in, user.name, allocations)
+            allocations = await asyncio.to_thread(self._gpu_record.fill_in, user, allocations)
         return await asyncio.to_thread(describe_usage, allocations, now, uses or NO_USES)
 
     async def _ask_storage(self, user: Any) -> StorageView:

@@ -96,7 +96,7 @@ class SessionMonitor:
         self._is_given_back = False
         self._total = TotalUse()
         self._use_report = use_report
-        self._job_id = _number(environment.get("SLURM_JOB_ID"))
+        self._job_id = whole_number(environment.get("SLURM_JOB_ID", ""), 0)
 
     def start(self) -> None:
         """Start sampling, and listen for Slurm's signals: time limit, suspension, resumption.

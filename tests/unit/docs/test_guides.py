@@ -78,7 +78,7 @@ PARSERS = {
     "laptop": (build_laptop_parser, lambda page: page.stem in OF_LAPTOPS),
     "session": (
         build_user_parser,
-        lambda page: page.parent.name == "use" and page.stem not in OF_LAPTOPS,
+        lambda page: page.parent == CHECKOUT / "docs/use" and page.stem not in OF_LAPTOPS,
     ),
     "site": (build_parser, lambda page: page.parent.name in {"install", "operate", "offer"}),
 }

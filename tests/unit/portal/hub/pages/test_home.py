@@ -47,6 +47,8 @@ def test_storage_says_what_is_free_and_warns_before_it_is_full(
 class FakeCluster:
     """Answers what a test says, or raises it."""
 
+    name = ""
+
     def __init__(self, *, allocations: Any = (), spaces: Any = None) -> None:
         self.allocations = allocations
         self.spaces = spaces
