@@ -65,10 +65,8 @@ class JobUse:
         if self.mean_gpu_percent is not None:
             held_h = self.n_gpus * self.elapsed_s / SECONDS_PER_HOUR
             used_h = held_h * self.mean_gpu_percent / 100
-            parts.append(
-                f"its GPUs {self.mean_gpu_percent:.0f} % on average, which is {used_h:.1f} of "
-                f"{held_h:.1f} GPU hours"
-            )
+            hours = f", which is {used_h:.1f} of {held_h:.1f} GPU hours" if held_h >= 0.1 else ""
+            parts.append(f"its GPUs {self.mean_gpu_percent:.0f} % on average{hours}")
         if self.peak_gpu_percent is not None:
             parts.append(f"its GPUs at most to {self.peak_gpu_percent} %")
         if self.peak_gpu_memory_mib is not None:
