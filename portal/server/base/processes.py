@@ -5,9 +5,8 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import PurePath
-from typing import Any
 
 import psutil
 
@@ -46,10 +45,6 @@ class ProcessUse:
     memory_mib: int
     gpu_memory_mib: int = 0
     kernel_id: str = ""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

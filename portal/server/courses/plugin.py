@@ -1,55 +1,47 @@
 """Courses: repositories that a link fetches into the home."""
 
-import json
 import os
 from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 
 from jupyter_server.base.handlers import APIHandler
 
 from dsportal.slurm.errors import OptionsError
-from portal.server.base.authorization import RouteArguments, for_the_user
 from portal.server.base.feature import Feature, Plugin, Shared
 from portal.server.base.page import Page
+from portal.server.base.rest import Route, route
 from portal.server.courses.course import Courses
 from portal.server.courses.course_link import CourseLink, read_link
 
 _PAGE = Path(__file__).with_name("pages") / "course.html"
 
 
-class CoursesHandler(RouteArguments, APIHandler):
-    """REST API `portal/api/courses`. A stranger's link reads; only the page's button writes."""
+def course_route(courses: Courses, hosts: Collection[str]) -> Route:
+    """Return REST API `portal/api/courses`. A stranger's link reads; only the page writes."""
 
-    auth_resource = "contents"
-    courses: Courses
-    hosts: Collection[str]
-
-    @for_the_user
-    async def get(self) -> None:
-        """Say what the link in the query would fetch, or without one how links begin."""
-        if "repo" not in self.request.query_arguments:
-            hub = f"{os.environ.get('JUPYTERHUB_BASE_URL', '/')}hub/"
-            link = f"{hub}user-redirect/git-pull"
-            self.finish(json.dumps({"hosts": [*self.hosts], "link": link}))
-            return
-        self.finish(json.dumps(self._course().as_json()))
-
-    @for_the_user
-    async def post(self) -> None:
-        """Fetch what the link in the query names: `{"url": page to open}`."""
-        course = self._course()
-        self.log.info("Fetching %s into %s", course.repository, course.folder)
-        await self.courses.fetch(course)
-        self.finish(json.dumps({"url": f"{self.base_url}{course.opened}"}))
-
-    def _course(self) -> CourseLink:
-        if not self.hosts:
+    def read(request: APIHandler) -> CourseLink:
+        if not hosts:
             raise OptionsError(
                 "A link to a course was opened. This portal fetches none: clone the repository in"
                 " a terminal."
             )
-        query = {name: self.get_query_argument(name) for name in self.request.query_arguments}
-        return read_link(query, self.hosts)
+        names = request.request.query_arguments
+        return read_link({name: request.get_query_argument(name) for name in names}, hosts)
+
+    def describe(request: APIHandler) -> Any:
+        if "repo" in request.request.query_arguments:
+            return read(request).as_json()
+        hub = f"{os.environ.get('JUPYTERHUB_BASE_URL', '/')}hub/"
+        return {"hosts": [*hosts], "link": f"{hub}user-redirect/git-pull"}
+
+    async def fetch(request: APIHandler) -> dict[str, str]:
+        course = read(request)
+        request.log.info("Fetching %s into %s", course.repository, course.folder)
+        await courses.fetch(course)
+        return {"url": f"{request.base_url}{course.opened}"}
+
+    return route(r"/portal/api/courses", "contents", get=describe, post=fetch)
 
 
 def load(shared: Shared) -> Feature:
@@ -59,10 +51,9 @@ def load(shared: Shared) -> Feature:
         Path and query of the page are those of nbgitpuller, so that links made for it work.
     """
     courses = Courses(Path(shared.server.root_dir))
-    made = {"courses": courses, "hosts": shared.settings.git.course_hosts}
     return Feature(
         routes=[
-            (r"/portal/api/courses", CoursesHandler, made),
+            course_route(courses, shared.settings.git.course_hosts),
             (r"/git-pull", Page, {"file": _PAGE, "auth_resource": "contents"}),
         ]
     )

@@ -14,7 +14,8 @@ from tornado.web import HTTPError
 
 from portal.server.base.authorization import RouteArguments, for_the_user
 from portal.server.base.chunks import ChunksHandler
-from portal.server.base.preview import preview
+from portal.server.base.preview import Preview, preview
+from portal.server.base.rest import route
 from portal.server.base.transfers import Transfers
 from portal.server.files.archive import stream_archive
 from portal.server.files.upload import Upload
@@ -164,17 +165,9 @@ class ArchiveHandler(RouteArguments, JupyterHandler):
         await send_pieces(self, pieces, str(folder), self.transfers.note)
 
 
-class PreviewHandler(APIHandler):
-    """What is in a table."""
-
-    auth_resource = "contents"
-
-    @for_the_user
-    async def get(self) -> None:
-        """Describe the file `path`: 422 and the reason if it cannot be shown."""
-        path = await local_path(self)
-        shown = await asyncio.to_thread(preview, path)
-        self.finish(shown.as_json())
+async def _preview(request: APIHandler) -> Preview:
+    path = await local_path(request)
+    return await asyncio.to_thread(preview, path)
 
 
 def transfer_routes(settings: SessionTables, transfers: Transfers) -> list[Any]:
@@ -182,7 +175,7 @@ def transfer_routes(settings: SessionTables, transfers: Transfers) -> list[Any]:
     shared = {"transfers": transfers}
     uploads = [(r"/portal/api/uploads", UploadHandler, shared)]
     archives = [(r"/portal/api/archive", ArchiveHandler, shared)]
-    previews = [(r"/portal/api/preview", PreviewHandler)]
+    previews = [route(r"/portal/api/preview", "contents", get=_preview)]
     return [
         *(previews if settings.files.previews else ()),
         *(uploads if settings.files.resumable_uploads else ()),

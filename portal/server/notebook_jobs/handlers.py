@@ -1,17 +1,21 @@
 """REST APIs `portal/api/notebook-jobs` and `portal/api/sweeps`: notebooks as jobs."""
 
 import asyncio
+import json
 import os
 import sys
 import time
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from jupyter_server.base.handlers import APIHandler
 
 from dsportal.slurm.errors import OptionsError
 from dsportal.task.folders import parent_folder
-from portal.server.base.authorization import for_the_user, whole_number
+from portal.server.base.authorization import whole_number
 from portal.server.base.budget import job_name_of, read_charged
+from portal.server.base.rest import Answer, Route, route
 from portal.server.notebook_jobs.order import former_order, parse_order, sweep_arguments
 
 TIMEOUT_S = 60
@@ -20,93 +24,58 @@ DEFAULT_HOURS = 8.0
 _COMMAND = ("-P", "-c", "import sys; from portal.cli import user_main; sys.exit(user_main())")
 
 
-class _OrderHandler(APIHandler):
-    auth_resource = "jobs"
+def notebook_routes(root_dir: str) -> list[Route]:
+    """Return the routes; `root_dir` is the folder at the top of the file browser."""
+    root = Path(os.path.realpath(root_dir))
 
-    def initialize(self, root_dir: str) -> None:
-        """Store the argument of the route."""
-        self.root = Path(os.path.realpath(root_dir))
+    async def ask(request: APIHandler, action: str) -> dict[str, str]:
+        order = parse_order(request.request.body, root)
+        return {"message": await run_dsportal(order.arguments(action))}
 
-    async def ask(self, action: str) -> str:
-        """Return what dsportal says of the order in the request."""
-        return await run_dsportal(parse_order(self.request.body, self.root).arguments(action))
+    async def submit(request: APIHandler) -> Answer:
+        return Answer(201, await ask(request, "--submit"))
 
+    async def submit_sweep(request: APIHandler) -> Answer:
+        told = await run_dsportal(sweep_arguments(request.request.body, root))
+        return Answer(201, json.loads(told))
 
-class NotebookJobsHandler(_OrderHandler):
-    """Notebooks as jobs."""
-
-    @for_the_user
-    async def get(self) -> None:
-        """Return what the form begins with.
-
-        That is the session's own size, or that of a former `run` with its `parameters` and its
-        `path`, what `budget` is left, the `clock` of the cluster, and where `mail` goes.
-        """
-        n_gpus = whole_number(os.environ.get("PORTAL_N_GPUS", ""), 1)
-        walltime_s = whole_number(os.environ.get("PORTAL_WALLTIME_S", ""), 0)
-        hours = round(walltime_s / 3600, 2) or DEFAULT_HOURS
-        size = {"gpus": max(1, n_gpus), "nodes": 1, "hours": hours}
-        run = self.get_query_argument("run", "")
-        former = former_order(run, parent_folder(), self.root) if run else {}
-        size |= former.pop("size", {})
-        partition = job_name_of(os.environ, "SLURM_JOB_PARTITION")
-        charged = await read_charged(os.environ, partition)
-        known = {
-            **{"size": size, "budget": charged.left, "clock": time.strftime("%H:%M %Z")},
-            # Only where the site sends mail itself; Slurm does not say whether it does.
-            "mail": os.environ.get("PORTAL_MAIL_ADDRESS", ""),
-        }
-        self.finish({**known, **former})
-
-    @for_the_user
-    async def post(self) -> None:
-        """Queue a job: 201 and `{"message": sentence}`."""
-        message = await self.ask("--submit")
-        self.set_status(201)
-        self.finish({"message": message})
+    # A form asks with each change, and who follows a sweep every few seconds.
+    polled = partial(route, resource="jobs", is_polled=True)
+    return [
+        route(r"/portal/api/notebook-jobs", "jobs", get=partial(_describe_form, root), post=submit),
+        polled(r"/portal/api/notebook-jobs/forecast", post=lambda r: ask(r, "--forecast")),
+        polled(
+            r"/portal/api/sweeps",
+            get=partial(_ask_sweep, "show"),
+            post=submit_sweep,
+            delete=partial(_ask_sweep, "stop"),
+        ),
+    ]
 
 
-class SweepsHandler(_OrderHandler):
-    """Sweeps of notebooks, and the tables of all."""
-
-    # Who follows one asks every few seconds, which must not count as activity.
-    _track_activity = False
-
-    @for_the_user
-    async def post(self) -> None:
-        """Queue one: 201 and its `name`, with a `message`."""
-        told = await run_dsportal(sweep_arguments(self.request.body, self.root))
-        self.set_status(201)
-        self.finish(told)
-
-    @for_the_user
-    async def get(self) -> None:
-        """Return how far the one is that `name` names, or the newest: its `rows` and `words`."""
-        self.finish(await run_dsportal(["sweep", "show", "--json", *self._named()]))
-
-    @for_the_user
-    async def delete(self) -> None:
-        """Cancel what of it runs or waits: 200 and a `message`."""
-        self.finish(await run_dsportal(["sweep", "stop", "--json", *self._named()]))
-
-    def _named(self) -> list[str]:
-        name = self.get_query_argument("name", "")
-        # Not an option of the command.
-        if name.startswith("-") or "\0" in name:
-            raise OptionsError(f"There is no sweep {name!r:.80}.")
-        return [name] if name else []
+async def _describe_form(root: Path, request: APIHandler) -> dict[str, Any]:
+    n_gpus = whole_number(os.environ.get("PORTAL_N_GPUS", ""), 1)
+    walltime_s = whole_number(os.environ.get("PORTAL_WALLTIME_S", ""), 0)
+    hours = round(walltime_s / 3600, 2) or DEFAULT_HOURS
+    size = {"gpus": max(1, n_gpus), "nodes": 1, "hours": hours}
+    run = request.get_query_argument("run", "")
+    former = former_order(run, parent_folder(), root) if run else {}
+    size |= former.pop("size", {})
+    charged = await read_charged(os.environ, job_name_of(os.environ, "SLURM_JOB_PARTITION"))
+    return {
+        **{"size": size, "budget": charged.left, "clock": time.strftime("%H:%M %Z")},
+        # Only where the site sends mail itself; Slurm does not say whether it does.
+        "mail": os.environ.get("PORTAL_MAIL_ADDRESS", ""),
+        **former,
+    }
 
 
-class NotebookForecastHandler(_OrderHandler):
-    """When such a job would start."""
-
-    # A form asks with each change, which must not count as activity.
-    _track_activity = False
-
-    @for_the_user
-    async def post(self) -> None:
-        """Ask Slurm; nothing is queued: 200 and `{"message": sentence}`, or why it is refused."""
-        self.finish({"message": await self.ask("--forecast")})
+async def _ask_sweep(verb: str, request: APIHandler) -> Any:
+    name = request.get_query_argument("name", "")
+    # Not an option of the command.
+    if name.startswith("-") or "\0" in name:
+        raise OptionsError(f"There is no sweep {name!r:.80}.")
+    return json.loads(await run_dsportal(["sweep", verb, "--json", *([name] if name else [])]))
 
 
 async def run_dsportal(arguments: list[str]) -> str:

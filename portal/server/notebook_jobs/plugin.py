@@ -1,23 +1,12 @@
 """The form "Run as a Job" of notebooks."""
 
 from portal.server.base.feature import Feature, Plugin, Shared
-from portal.server.notebook_jobs.handlers import (
-    NotebookForecastHandler,
-    NotebookJobsHandler,
-    SweepsHandler,
-)
+from portal.server.notebook_jobs.handlers import notebook_routes
 
 
 def load(shared: Shared) -> Feature:
     """Offer the REST interface of the form."""
-    given = {"root_dir": shared.server.root_dir}
-    return Feature(
-        routes=[
-            (r"/portal/api/notebook-jobs", NotebookJobsHandler, given),
-            (r"/portal/api/notebook-jobs/forecast", NotebookForecastHandler, given),
-            (r"/portal/api/sweeps", SweepsHandler, given),
-        ]
-    )
+    return Feature(routes=notebook_routes(shared.server.root_dir))
 
 
 PLUGIN = Plugin(load)

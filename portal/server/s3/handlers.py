@@ -15,6 +15,7 @@ from tornado.web import HTTPError
 from portal.server.base.authorization import RouteArguments, for_the_user
 from portal.server.base.chunks import Chunk, ChunksHandler
 from portal.server.base.preview import Preview, PreviewError, check_kind, preview
+from portal.server.base.rest import Route, route
 from portal.server.s3.contents import S3Contents, split
 from portal.server.s3.errors import S3Error, S3KeysError, S3NotFoundError
 from portal.server.s3.keys import Keys
@@ -129,20 +130,6 @@ class S3FilesHandler(RouteArguments, JupyterHandler):
         return entry
 
 
-class S3PreviewHandler(RouteArguments, APIHandler):
-    """What is in a table of S3."""
-
-    auth_resource = "contents"
-    store: Store
-
-    @for_the_user
-    async def get(self) -> None:
-        """Describe the file `path`: 422 and the reason if it cannot be shown."""
-        bucket, key = split(self.get_query_argument("path"))
-        shown = await self.store.run(lambda: preview_object(self.store, bucket, key))
-        self.finish(shown.as_json())
-
-
 class S3UploadHandler(RouteArguments, ChunksHandler):
     """A file that is uploaded in chunks."""
 
@@ -198,50 +185,42 @@ class S3UploadHandler(RouteArguments, ChunksHandler):
         return bucket, key, self.read_number("size"), self.read_number("modified")
 
 
-class S3KeysHandler(RouteArguments, APIHandler):
-    """The user's keys: whether there are any, and where from. None is ever sent back."""
+def keys_route(store: Store) -> Route:
+    """Return the route of the user's keys: where they come from. None is ever sent back."""
 
-    auth_resource = "contents"
-    store: Store
-
-    @for_the_user
-    async def get(self) -> None:
-        """Return where the keys come from: "entered", "file" or "none", and what is wrong."""
-        source, problem = "entered" if self.store.entered else "file", ""
+    async def describe(_: APIHandler) -> dict[str, str]:
+        source, problem = "entered" if store.entered else "file", ""
         try:
-            if await self.store.run(self.store.keys) is None:
+            if await store.run(store.keys) is None:
                 source = "none"
         except S3KeysError as error:
             source, problem = "none", error.message
-        endpoint = self.store.endpoint
-        self.finish({"source": source, "problem": problem, "endpoint": endpoint})
+        return {"source": source, "problem": problem, "endpoint": store.endpoint}
 
-    @for_the_user
-    async def put(self) -> None:
-        """Try the keys of the body, and keep them in memory if S3 accepts them."""
-        keys = self._read()
-        await self.store.run(lambda: self.store.try_keys(keys))
-        self.store.entered = keys
-        self.finish({})
+    async def enter(request: APIHandler) -> dict[str, Any]:
+        # Kept in memory, and only if S3 accepts them.
+        keys = _read_keys(request)
+        await store.run(lambda: store.try_keys(keys))
+        store.entered = keys
+        return {}
 
-    @for_the_user
-    async def delete(self) -> None:
-        """Forget the keys that were entered."""
-        self.store.entered = None
-        self.finish({})
+    def forget(_: APIHandler) -> dict[str, Any]:
+        store.entered = None
+        return {}
 
-    def _read(self) -> Keys:
-        body = self.get_json_body()
-        names = ("access_key_id", "secret_access_key", "session_token")
-        texts = [body.get(name, "") if isinstance(body, dict) else None for name in names]
-        if not all(isinstance(text, str) and len(text) <= _MOST_KEY for text in texts):
-            raise HTTPError(400, "Give access_key_id and secret_access_key, both as text.")
-        try:
-            return Keys(
-                **{name: str(text).strip() for name, text in zip(names, texts, strict=True)}
-            )
-        except S3KeysError as error:
-            raise HTTPError(400, error.message) from error
+    return route(r"/portal/api/s3/keys", "contents", get=describe, put=enter, delete=forget)
+
+
+def _read_keys(request: APIHandler) -> Keys:
+    body = request.get_json_body()
+    names = ("access_key_id", "secret_access_key", "session_token")
+    texts = [body.get(name, "") if isinstance(body, dict) else None for name in names]
+    if not all(isinstance(text, str) and len(text) <= _MOST_KEY for text in texts):
+        raise HTTPError(400, "Give access_key_id and secret_access_key, both as text.")
+    try:
+        return Keys(**{name: str(text).strip() for name, text in zip(names, texts, strict=True)})
+    except S3KeysError as error:
+        raise HTTPError(400, error.message) from error
 
 
 def s3_routes(store: Store, contents: S3Contents, uploads: S3Uploads, note: Any) -> list[Any]:
@@ -251,10 +230,15 @@ def s3_routes(store: Store, contents: S3Contents, uploads: S3Uploads, note: Any)
         (rf"/portal/api/s3/contents{path_regex}", S3ContentsHandler, {"contents": contents}),
         (rf"/portal/api/s3/files{path_regex}", S3FilesHandler, transfers),
         (r"/portal/api/s3/uploads", S3UploadHandler, {**transfers, "uploads": uploads}),
-        (r"/portal/api/s3/keys", S3KeysHandler, {"store": store}),
+        keys_route(store),
     ]
 
 
-def s3_preview_routes(store: Store) -> list[Any]:
+def s3_preview_routes(store: Store) -> list[Route]:
     """Return the route of previews."""
-    return [(r"/portal/api/s3/preview", S3PreviewHandler, {"store": store})]
+
+    async def show(request: APIHandler) -> Preview:
+        bucket, key = split(request.get_query_argument("path"))
+        return await store.run(lambda: preview_object(store, bucket, key))
+
+    return [route(r"/portal/api/s3/preview", "contents", get=show)]

@@ -3,7 +3,7 @@
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from portal.server.base.kernel_listener import KernelListener, Published
@@ -30,10 +30,6 @@ class CellRun:
     title: str
     began_s: float
     ended_s: float | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        return asdict(self)
 
 
 class CellRuns:

@@ -1,95 +1,85 @@
-"""REST API `portal/api/session`, which every tab polls every few seconds."""
+"""REST API `portal/api/session`, which every tab polls every few seconds.
 
-import json
+Programs of the user's have the same on the unix socket that only the user can open. VS Code shows
+the time left there, and tells when somebody uses it.
+"""
+
 import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
-from jupyter_server.base.handlers import APIHandler
-from tornado.web import HTTPError
+from tornado.web import HTTPError, RequestHandler
 
-from portal.server.base.authorization import RouteArguments, for_the_user
 from portal.server.base.guest_rights import is_guest
+from portal.server.base.rest import Answer, Method, Route, local_route, route
 from portal.server.session.monitor import SessionMonitor
 
 
-class _SessionHandler(RouteArguments, APIHandler):
-    """Base of the session's handlers."""
+def session_routes(session: SessionMonitor) -> list[Route]:
+    """Return the routes of pages, in which a guest neither ends the session nor gives it time."""
+    polled = partial(route, resource="session", is_polled=True)
 
-    auth_resource = "session"
-    # Polling of an open tab must not count as activity.
-    _track_activity = False
-
-    session: SessionMonitor
-
-    def refuse_guests(self) -> None:
-        """Leave the session's time to its owner.
-
-        Raises:
-            HTTPError: 403 for a guest.
-        """
-        if is_guest(self):
-            raise HTTPError(403, "Only the owner of this session ends it or gives it more time.")
-
-
-class SessionHandler(_SessionHandler):
-    """The session's current state."""
-
-    @for_the_user
-    async def get(self) -> None:
-        """Describe it; `input_age_s` is the seconds since somebody typed or clicked in the tab."""
-        age_s = parse_age(self.get_query_argument("input_age_s", ""))
+    async def describe(request: RequestHandler) -> dict[str, Any]:
+        age_s = parse_age(request.get_query_argument("input_age_s", ""))
         # A guest who types keeps no session; what runs in it does.
-        if age_s is not None and not is_guest(self):
-            self.session.note_input(age_s)
-        self.finish(json.dumps(await self.session.describe()))
+        if age_s is not None and not is_guest(request):
+            session.note_input(age_s)
+        return await session.describe()
 
-    @for_the_user
-    async def delete(self) -> None:
-        """End the session: 202."""
-        self.refuse_guests()
-        await self.session.give_back()
-        self.set_status(202)
-        self.finish("null")
+    def history(request: RequestHandler) -> dict[str, Any]:
+        since_start = request.get_query_argument("since", "") == "start"
+        return session.describe_history(since_start=since_start)
 
-
-class HistoryHandler(_SessionHandler):
-    """The session's use of resources over time."""
-
-    @for_the_user
-    async def get(self) -> None:
-        """Return the samples of the last 15 minutes, or with `since=start` averages since then."""
-        since_start = self.get_query_argument("since", "") == "start"
-        self.finish(json.dumps(self.session.describe_history(since_start=since_start)))
+    return [
+        polled(r"/portal/api/session", get=describe, delete=_by_owner(partial(_end, session))),
+        polled(r"/portal/api/session/history", get=history),
+        polled(r"/portal/api/session/activity", get=lambda _: session.describe_activity()),
+        polled(r"/portal/api/session/extension", post=_by_owner(lambda _: session.clock.extend())),
+        polled(r"/portal/api/session/keep", post=_by_owner(lambda _: session.keep())),
+    ]
 
 
-class ActivityHandler(_SessionHandler):
-    """What runs in the session, and advice."""
+def local_session_routes(
+    session: SessionMonitor, page: str, note_use: Callable[[], None]
+) -> list[Route]:
+    """Return the routes of programs.
 
-    @for_the_user
-    async def get(self) -> None:
-        """Return programs, cells and advice."""
-        self.finish(json.dumps(await self.session.describe_activity()))
+    Args:
+        page: Path of the session's page.
+        note_use: Records use of the session for the hub, which stops unused ones.
+    """
+
+    async def describe(request: RequestHandler) -> dict[str, Any]:
+        age_s = parse_age(request.get_query_argument("input_age_s", ""))
+        if age_s is not None:
+            session.note_input(age_s)
+            note_use()
+        return {**await session.describe(), "page": page}
+
+    def keep(_: RequestHandler) -> None:
+        session.keep()
+        note_use()
+
+    return [
+        local_route(r"/session", get=describe, delete=partial(_end, session)),
+        local_route(r"/session/extension", post=lambda _: session.clock.extend()),
+        local_route(r"/session/keep", post=keep),
+    ]
 
 
-class ExtensionHandler(_SessionHandler):
-    """Extensions of the session."""
-
-    @for_the_user
-    async def post(self) -> None:
-        """Extend the session: 200 and the time left, or an error's status and sentence."""
-        self.refuse_guests()
-        self.finish((await self.session.clock.extend()).as_json())
+async def _end(session: SessionMonitor, _: RequestHandler) -> Answer:
+    await session.give_back()
+    return Answer(202)
 
 
-class KeepHandler(_SessionHandler):
-    """The user's answer to the idle warning."""
+def _by_owner(ask: Method) -> Method:
+    def asked(request: RequestHandler) -> Any:
+        if is_guest(request):
+            raise HTTPError(403, "Only the owner of this session ends it or gives it more time.")
+        return ask(request)
 
-    @for_the_user
-    async def post(self) -> None:
-        """Keep the session: 204."""
-        self.refuse_guests()
-        self.session.keep()
-        self.set_status(204)
-        self.finish()
+    return asked
 
 
 def parse_age(text: str) -> float | None:
@@ -99,12 +89,3 @@ def parse_age(text: str) -> float | None:
     except ValueError:
         return None
     return age_s if math.isfinite(age_s) and age_s >= 0 else None
-
-
-ROUTES = (
-    (r"/portal/api/session", SessionHandler),
-    (r"/portal/api/session/history", HistoryHandler),
-    (r"/portal/api/session/activity", ActivityHandler),
-    (r"/portal/api/session/extension", ExtensionHandler),
-    (r"/portal/api/session/keep", KeepHandler),
-)

@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -140,7 +141,7 @@ class SessionMonitor:
         time_left = await self.clock.read()
         idle = self._idle.view()
         return {
-            "clock": time_left.as_json(),
+            "clock": asdict(time_left),
             "notices": (
                 *self.clock.notices,
                 *([SUSPENDED] if self._is_suspended else ()),
@@ -165,7 +166,7 @@ class SessionMonitor:
 
     async def describe_activity(self) -> dict[str, Any]:
         """Return the programs that use most, the cells that ran, and advice about the GPUs."""
-        cells = [run.as_json() for run in self._cell_runs.list_runs()]
+        cells = self._cell_runs.list_runs()
         if self.meter is None:
             return {"processes": [], "cells": cells, "advice": None}
         of: dict[int, int] = {}
@@ -175,7 +176,7 @@ class SessionMonitor:
                 of[pid] = of.get(pid, 0) + mib
         shown = self.meter.activity.shown(of, await self._read_notebooks(), self._folders_shown())
         return {
-            "processes": [process.as_json() for process in shown],
+            "processes": shown,
             "cells": cells,
             "advice": advise(self.meter.samples, self.meter.allotment),
         }

@@ -6,13 +6,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from portal.server.base.feature import Feature, Plugin, Shared
-from portal.server.session.handlers import ROUTES
-from portal.server.session.local_handlers import (
-    CELL_ROUTE,
-    LOCAL_ROUTES,
-    CellHandler,
-    CellsElsewhere,
-)
+from portal.server.session.cells_elsewhere import ROUTE as CELL_ROUTE
+from portal.server.session.cells_elsewhere import CellHandler, CellsElsewhere
+from portal.server.session.handlers import local_session_routes, session_routes
 from portal.server.session.monitor import make_session_monitor
 from portal.server.session.own_rest import HUB_ROUTE, OWN_ROUTE, HubHandler, OwnServer
 
@@ -37,11 +33,10 @@ def load(shared: Shared) -> Feature:
         times = server.web_app.settings.setdefault("last_activity_times", {})
         times["vscode"] = datetime.now(UTC)
 
-    local = {"session": session, "page": server.base_url, "note_use": note_use}
     return Feature(
-        routes=[(route, handler, {"session": session}) for route, handler in ROUTES],
+        routes=session_routes(session),
         local_routes=[
-            *((route, handler, local) for route, handler in LOCAL_ROUTES),
+            *local_session_routes(session, server.base_url, note_use),
             (CELL_ROUTE, CellHandler, {"cells": cells}),
             (HUB_ROUTE, HubHandler, {"hub": shared.hub}),
             (OWN_ROUTE, _own_server(server)),

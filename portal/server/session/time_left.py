@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from portal.server.base.hub_api import HubApi, HubError
@@ -32,10 +32,6 @@ class TimeLeft:
     n_signals: int
     step_s: int
     n_left: int
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        return asdict(self)
 
 
 class SessionClock:

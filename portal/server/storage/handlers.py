@@ -10,24 +10,11 @@ from typing import Any
 from jupyter_server.base.handlers import APIHandler
 
 import spawner
-from portal.server.base.authorization import RouteArguments, for_the_user
+from portal.server.base.rest import Route, route
 from spawner.space import choose_space, fault_of, space_checks
 
 # What the launcher runs on the head node: started, not imported.
 PROGRAM = Path(spawner.__path__[0], "programs", "storage_checks.py")
-
-
-class StorageHandler(RouteArguments, APIHandler):
-    """The storages that are there and that the user may enter, and those that do not answer."""
-
-    auth_resource = "contents"
-    storage: Mapping[str, Path]
-
-    @for_the_user
-    async def get(self) -> None:
-        """Return name, path, space in bytes, and whether it answers, of each."""
-        asked = (describe(name, path) for name, path in self.storage.items())
-        self.finish({"storages": [one for one in await asyncio.gather(*asked) if one is not None]})
 
 
 async def describe(name: str, path: Path) -> dict[str, Any] | None:
@@ -61,6 +48,11 @@ async def _look(path: Path) -> dict[str, Any]:
     return found
 
 
-def storage_routes(storage: Mapping[str, Path]) -> list[Any]:
+def storage_routes(storage: Mapping[str, Path]) -> list[Route]:
     """Return the routes; `storage` has paths by the names of the links in the home."""
-    return [(r"/portal/api/storage", StorageHandler, {"storage": storage})]
+
+    async def describe_all(_: APIHandler) -> dict[str, Any]:
+        asked = (describe(name, path) for name, path in storage.items())
+        return {"storages": [one for one in await asyncio.gather(*asked) if one is not None]}
+
+    return [route(r"/portal/api/storage", "contents", get=describe_all)]

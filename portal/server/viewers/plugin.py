@@ -6,7 +6,7 @@ from typing import Any
 
 from portal.server.base.feature import Feature, Plugin, Shared
 from portal.server.base.shared_storage import read_storage
-from portal.server.viewers.handlers import LocalPagesHandler, page_routes
+from portal.server.viewers.handlers import local_page_route, page_routes
 from portal.server.viewers.mlflow.pages import MLFLOW, MlflowPages
 from portal.server.viewers.mlflow.proxy import MlflowProxy
 from portal.server.viewers.mlflow.tracking import has_mlflow, offer_mlflow
@@ -48,7 +48,7 @@ def load(shared: Shared) -> Feature:
 
     return Feature(
         routes=[*page_routes(tensorboards), *page_routes(mlflow, MlflowProxy)],
-        local_routes=[(r"/tensorboards", LocalPagesHandler, {"pages": tensorboards})],
+        local_routes=[local_page_route(tensorboards)],
         page_data={"portalMlflow": "yes" if has_mlflow(settings) else ""},
         stop=stop,
     )

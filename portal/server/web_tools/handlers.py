@@ -1,17 +1,15 @@
 """The site's web tools: each starts behind the login when its tab is opened."""
 
-import json
 import os
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jupyter_server.base.handlers import APIHandler
 from jupyter_server_proxy.config import ServerProcess, make_handlers
 from jupyter_server_proxy.handlers import RewritableResponse
 from tornado.httputil import HTTPHeaders, HTTPServerRequest
 
-from portal.server.base.authorization import RouteArguments, for_the_user
+from portal.server.base.rest import Route, route
 from portal.server.web_tools.tool import WebTool, tool_path
 from portal.settings.session_tables import SessionTables
 
@@ -121,16 +119,12 @@ def harmless_headers(headers: HTTPHeaders) -> HTTPHeaders:
     return kept
 
 
-class ToolsHandler(RouteArguments, APIHandler):
-    """REST API `portal/api/tools`: the tools in the launcher."""
-
-    auth_resource = "tools"
-    tools: tuple[WebTool, ...]
-
-    @for_the_user
-    async def get(self) -> None:
-        """List them."""
-        tools = [
-            {"title": tool.title, "url": f"{self.base_url}{tool.path}/"} for tool in self.tools
-        ]
-        self.finish(json.dumps(tools))
+def list_route(tools: Sequence[WebTool]) -> Route:
+    """Return REST API `portal/api/tools`: the tools in the launcher."""
+    return route(
+        r"/portal/api/tools",
+        "tools",
+        get=lambda request: [
+            {"title": tool.title, "url": f"{request.base_url}{tool.path}/"} for tool in tools
+        ],
+    )

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from portal.server.base.feature import Feature, Plugin, Shared
-from portal.server.web_tools.handlers import ToolsHandler, offered_tools, tool_handlers
+from portal.server.web_tools.handlers import list_route, offered_tools, tool_handlers
 from portal.server.web_tools.vscode import vscode_tool
 
 
@@ -21,12 +21,7 @@ def load(shared: Shared) -> Feature:
         kernels=[folder for folder in offered if folder.is_relative_to(shared.private_dir)],
     )
     tools = (*filter(None, [vscode]), *offered_tools(settings, server.base_url))
-    return Feature(
-        routes=[
-            *tool_handlers(tools, "/"),
-            (r"/portal/api/tools", ToolsHandler, {"tools": tools}),
-        ]
-    )
+    return Feature(routes=[*tool_handlers(tools, "/"), list_route(tools)])
 
 
 PLUGIN = Plugin(load)
