@@ -70,27 +70,27 @@ def submit_notebook(
 
 
 def submit_sweep(
-    notebook: Path,
+    program: Path,
     request: JobRequest,
     grid: Mapping[str, Sequence[Any]],
     *,
-    command: str,
+    command: Sequence[str],
     simulated_gpus: bool,
     **order: Any,
 ) -> Sweep:
-    """Queue an array that runs a notebook once for each point of a grid, and say so.
+    """Queue an array that runs a notebook or a script for each point of a grid, and say so.
 
     Args:
-        notebook: Its path.
+        program: Path of the notebook or the script.
         request: What the job of a point asks for.
         grid: Values by parameter.
-        command: As for `submit_notebook`.
+        command: As for `start_sweep`.
         simulated_gpus: As for `submit_notebook`.
         order: As for `start_sweep`.
     """
     with _in_words():
         return start_sweep(
-            notebook,
+            program,
             grid,
             session=_place(request, simulated_gpus=simulated_gpus),
             shape=request.shape,

@@ -1,4 +1,4 @@
-"""The command `dsportal sweep`: a notebook with many values, as one array of Slurm jobs."""
+"""The command `dsportal sweep`: a notebook or script with many values, as one array of jobs."""
 
 import argparse
 import json
@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Any
 from dsportal.errors import LaunchError
 from dsportal.laptop.sweeps import add_actions, follow
 from dsportal.laptop.verbs import answer
+from dsportal.launch.job_file import in_kernel
+from dsportal.packages.start import KERNEL
 from dsportal.task.notebook import is_notebook, parse_parameter
+from portal.activate_command import SCRIPT, find_activation
 from portal.confirmation import Commands
 from portal.job_command import check_notebook
 from portal.job_size import JobError, add_size, commands_folder, parse_size, read_rule
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
 
 def add_commands(commands: Commands) -> None:
     """Add `sweep` to `commands`."""
-    parser = commands.add_parser("sweep", help="try many values of a notebook's parameters")
+    parser = commands.add_parser("sweep", help="try many values with a notebook or a script")
     new, show, stop = add_actions(parser)
     add_size(new)
     for action in (new, show, stop):
@@ -37,35 +40,48 @@ def start(arguments: argparse.Namespace) -> int:
     """Queue a sweep."""
     from portal.job_submission import check_limits, submit_sweep
 
-    notebook = Path(arguments.notebook).absolute()
-    if not is_notebook(notebook):
-        raise JobError(f"{notebook} is no notebook. A sweep of a function starts in a notebook.")
-    check_notebook(notebook, ())
+    program = Path(arguments.program).absolute()
+    is_script, best, metric = not is_notebook(program), arguments.best, arguments.metric
+    if is_script:
+        command = _in_kernel(arguments.kernel)
+        # All that it tells of itself.
+        best, metric = best or "smallest", metric or "loss"
+    else:
+        check_notebook(program, ())
+        command = [str(commands_folder() / "dsportal"), "job", "run"]
     rule = read_rule(os.environ)
-    request = parse_size(arguments, notebook, rule)
+    request = parse_size(arguments, program, rule)
     check_limits(request)
     with redirect_stdout(StringIO()) as said:
         started = submit_sweep(
-            notebook,
+            program,
             request,
-            grid_of(arguments.parameters),
-            command=str(commands_folder() / "dsportal"),
+            grid_of(arguments.parameters, is_option=is_script),
+            command=command,
             simulated_gpus=rule.simulated_gpus,
             name=arguments.sweep,
             at_once=arguments.at_once,
-            best=arguments.best,
-            metric=arguments.metric,
+            best=best or "largest",
+            metric=metric,
         )
     told = {"name": started.name, "message": said.getvalue().strip()}
     answer(arguments, told, told["message"])
     return 0
 
 
-def grid_of(words: Sequence[str]) -> dict[str, list[Any]]:
+def _in_kernel(kernel: str) -> list[str]:
+    kernel = kernel or os.environ.get(KERNEL, "")
+    # Refuses one that there is not, and none.
+    find_activation(kernel)
+    return in_kernel(commands_folder() / SCRIPT, kernel)
+
+
+def grid_of(words: Sequence[str], *, is_option: bool = False) -> dict[str, list[Any]]:
     """Return the values of each parameter: `lr=0.1` and `lr=0.01` are two of one."""
     grid: dict[str, list[Any]] = {}
     try:
-        for name, value in map(parse_parameter, words):
+        for word in words:
+            name, value = parse_parameter(word, is_option=is_option)
             grid.setdefault(name, []).append(value)
     except LaunchError as error:
         raise JobError(str(error)) from error

@@ -46,6 +46,21 @@ NOTEBOOK = {
     "nbformat": 4,
     "nbformat_minor": 5,
 }
+SCRIPT = """\
+import argparse
+import sys
+from pathlib import Path
+
+from dsportal import report
+from laptop_script_target import TARGET
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--learning-rate", type=float)
+rate = parser.parse_args().learning_rate
+assert Path("laptop-script.py").exists()
+print(sys.executable)
+report(step=1, steps=1, loss=(rate - TARGET) ** 2)
+"""
 WAITS_FOR_OTHERS = "|".join(
     re.escape(explain_waiting(reason).sentence) for reason in ("Resources", "Priority")
 )
@@ -180,6 +195,41 @@ def test_a_sweep_of_a_notebook_is_followed_to_its_best_point_and_another_one_is_
         assert "outside" in laptop.portal("sweep", "new", "../x.ipynb", "-p", "lr=1").stderr
     finally:
         for path in (*home.glob(f"{name}*"), *home.glob(f"portal-runs/sweeps/{name}*")):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def test_a_sweep_of_a_script_runs_in_the_kernel_that_it_names_and_finds_the_least_loss(
+    laptop: Laptop,
+) -> None:
+    name, home = "laptop-script", Path(f"/home/{USER}")
+    (laptop.home / f"{name}.py").write_text(SCRIPT)
+    (laptop.home / "laptop_script_target.py").write_text("TARGET = 0.3\n")
+    said(laptop.portal("start", "--gpus", "0"))
+    try:
+        said(laptop.portal("cp", f"{name}.py", "laptop_script_target.py", ":"))
+        order = ("sweep", "new", f"{name}.py", "-p", "learning-rate=0.1", "-p", "learning-rate=0.3")
+        assert "pytorch" in laptop.portal(*order).stderr
+
+        new = (*order, "--kernel", "pytorch", "--hours", "0.2", "--as", name)
+        said(laptop.portal(*new))
+
+        assert "best so far 0 with learning-rate=0.3" in said(
+            laptop.portal("sweep", "show", "--follow", name)
+        )
+        rows = json.loads(said(laptop.portal("sweep", "show", "--json", name)))["rows"]
+        assert [(row["learning-rate"], row["state"]) for row in rows] == [
+            (0.1, "done"),
+            (0.3, "done"),
+        ]
+        assert "/environments/pytorch/" in Path(rows[0]["log"]).read_text()
+        # It continues by its name, from the session, too: nothing is left to run.
+        assert "none is started" in said(laptop.ssh(NAME, " ".join(("dsportal", *new))))
+    finally:
+        for path in (
+            *home.glob(f"{name}*"),
+            *home.glob("laptop_script_target*"),
+            *home.glob(f"portal-runs/sweeps/{name}*"),
+        ):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 

@@ -91,7 +91,7 @@ def sweep_arguments(body: bytes, root: Path) -> list[str]:
 
     Args:
         body: JSON as `parse_order` takes it, with `grid` in place of `parameters`, and if wanted
-            `at_once`, `metric`, `best` and `name`.
+            `at_once`, `metric`, `best`, `kernel` and `name`. Its `path` may be that of a script.
         root: As there.
     """
     order = parse_order(body, root)
@@ -102,7 +102,8 @@ def sweep_arguments(body: bytes, root: Path) -> list[str]:
         raise OptionsError(
             'Give the values of each parameter: {"path": "train.ipynb", "grid": {"lr": [0.1]}}.'
         ) from error
-    options = {"at-once": "at_once", "metric": "metric", "best": "best", "as": "name"}
+    keys = ("at_once", "metric", "best", "kernel")
+    options = {"as": "name", **{key.replace("_", "-"): key for key in keys}}
     words = [f"--{word}={values[key]}" for word, key in options.items() if values.get(key)]
     for name, given in grid.items():
         texts = (each if isinstance(each, str) else json.dumps(each) for each in given)

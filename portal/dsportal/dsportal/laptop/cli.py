@@ -152,7 +152,7 @@ def _add_orders(add: _Add) -> None:
         help="a parameter of the notebook, such as lr=0.1",
     )
     new, show, stop = add_actions(
-        add(verbs.sweep, "try many values of the parameters of a notebook of the session")
+        add(verbs.sweep, "try many values with a notebook or a script of the session")
     )
     add_size(new)
     for command in (job, new, show, stop):

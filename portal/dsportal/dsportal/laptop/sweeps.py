@@ -20,25 +20,31 @@ def add_actions(
 ) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser, argparse.ArgumentParser]:
     """Add the actions `new`, `show` and `stop`, and return the parser of each."""
     actions = parser.add_subparsers(required=True, metavar="ACTION")
-    new = actions.add_parser("new", help="queue a sweep of a notebook")
-    new.add_argument("notebook", help="its path")
+    new = actions.add_parser("new", help="queue a sweep")
+    new.add_argument("program", help="path of a notebook, or of a Python script")
     new.add_argument(
         *("-p", "--parameter"),
         dest="parameters",
         action="append",
         required=True,
         metavar="NAME=VALUE",
-        help="a value of a parameter; once for each value: -p lr=0.1 -p lr=0.01",
+        help="a value of a parameter; once for each value: -p lr=0.1 -p lr=0.01. A script gets it "
+        "as an option, --lr=0.1",
+    )
+    new.add_argument(
+        "--kernel", default="", help="kernel whose Python runs a script, such as pytorch"
     )
     new.add_argument("--at-once", type=int, default=8, help="points that run at a time (8)")
     new.add_argument(
-        "--metric", default="", help="which result decides (the first number of the last cell)"
+        "--metric",
+        default="",
+        help="which result decides (the first number of the last cell; the loss that a script "
+        "reports)",
     )
     new.add_argument(
         "--best",
         choices=("largest", "smallest"),
-        default="largest",
-        help="which result is best (%(default)s)",
+        help="which result is best (largest; of a script smallest)",
     )
     show = actions.add_parser("show", help="show how far its points are, and the best")
     show.add_argument(
@@ -81,9 +87,9 @@ def ask(session: Session, arguments: argparse.Namespace) -> dict[str, Any]:
         grid: dict[str, list[str]] = {}
         for name, _, value in (text.partition("=") for text in arguments.parameters):
             grid.setdefault(name, []).append(value)
-        keys = ("gpus", "nodes", "hours", "at_once", "metric", "best")
-        order = {key: getattr(arguments, key) for key in keys}
-        order |= {"path": arguments.notebook, "name": arguments.sweep, "grid": grid}
+        keys = ("gpus", "nodes", "hours", "at_once", "metric", "best", "kernel")
+        order = {key: value for key in keys if (value := getattr(arguments, key))}
+        order |= {"path": arguments.program, "name": arguments.sweep, "grid": grid}
         told = session.ask("POST", path, order)
     else:
         method = {"show": "GET", "stop": "DELETE"}[arguments.action]

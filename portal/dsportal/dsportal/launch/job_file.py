@@ -9,6 +9,8 @@ from dsportal.launch.sbatch import JobRequest, resource_options, warning_option
 
 # Kernel whose Python each program runs in; "plain" needs none.
 PROGRAMS = {"horovod": "tensorflow", "torch": "pytorch", "plain": ""}
+# Becomes the Python of a kernel: script for the shell, kernel, folder of a sweep.
+_IN_KERNEL = 'source "$0" "$1" || exit 1; exec python -m dsportal.notebook.batch "$2"'
 # Runs in the kernel that it names itself.
 NOTEBOOK = "notebook"
 
@@ -73,6 +75,11 @@ def render_job_file(
         line,
     ]
     return "\n".join(lines) + "\n"
+
+
+def in_kernel(activate: Path, kernel: str) -> list[str]:
+    """Return what runs a point of a sweep in a kernel's Python, if the folder is its last word."""
+    return ["bash", "-c", _IN_KERNEL, str(activate), kernel]
 
 
 def _quoted(option: str) -> str:

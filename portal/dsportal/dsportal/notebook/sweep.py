@@ -1,7 +1,8 @@
-"""`sweep`: one function or notebook with many values, as one array of Slurm jobs."""
+"""`sweep`: one function, script or notebook with many values, as one array of Slurm jobs."""
 
 import os
 import shutil
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from dsportal.amounts import count
@@ -49,7 +50,8 @@ def sweep(
     Args:
         train: A function, which may be defined in the notebook. It returns a number or a dictionary
             of numbers to compare. Or the path of a notebook, which gets the values as its
-            parameters, and whose last result is compared.
+            parameters, and whose last result is compared. Or the path of a script, which gets them
+            as options such as --lr=0.1, and whose reported loss is compared with metric="loss".
         grid: Lists of values by argument, such as {"lr": [0.1, 0.01]}, of which every combination
             is a point; or a list with a dictionary for each point.
         name: Name of the sweep, by which the same call continues it; empty for a new sweep.
@@ -116,7 +118,7 @@ def start_sweep(
     best: str = "largest",
     stop_worst: Any = False,
     resume: bool = False,
-    command: str = "",
+    command: Sequence[str] = (),
     mail: bool = False,
 ) -> Sweep:
     """Queue the points of a sweep that have no result, and say so.
@@ -135,7 +137,8 @@ def start_sweep(
         best: As for `sweep`.
         stop_worst: As for `sweep`.
         resume: As for `sweep`.
-        command: Path of dsportal on nodes, which runs notebooks; empty for that of the session.
+        command: What runs a point of a notebook or a script, if the folder of the sweep is its last
+            word; empty for the commands and the Python of the session.
         mail: As for `sweep`.
     """
     _check_words(best, at_once, n)

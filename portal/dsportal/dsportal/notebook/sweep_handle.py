@@ -231,6 +231,9 @@ class Sweep:
 
 
 def _result_of(folder: RunFolder) -> Any:
+    # A script returns nothing.
+    if not folder.read_plan().n_results:
+        return None
     found = folder.read_result(0)
     if not folder.read_notebook():
         return found

@@ -1,9 +1,10 @@
-"""What a sweep runs at each point: a function on ranks, or a notebook in its own kernel."""
+"""What a sweep runs at each point: a function or script on ranks, or a notebook in its kernel."""
 
 import hashlib
 import inspect
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -62,10 +63,10 @@ class SweptNotebook:
         session: SessionAllocation,
         shape: Layout,
         walltime_s: int,
-        command: str,
+        command: Sequence[str],
     ) -> None:
         self._notebook = find_notebook(train)
-        self._command = command or find_command(os.environ)
+        self._command = command or (find_command(os.environ), "job", "run")
         self._session, self._shape, self._walltime_s = session, shape, walltime_s
         self.name = self._notebook.stem
         self.source = hashlib.sha256(self._notebook.read_bytes()).hexdigest()
@@ -87,15 +88,56 @@ class SweptNotebook:
 
     def command(self, folder: Path) -> list[str]:
         """Return what the job of a point runs."""
-        return [self._command, "job", "run", str(folder)]
+        return [*self._command, str(folder)]
+
+
+class SweptScript:
+    """A Python script, which gets its values as options; its attributes are those of a function."""
+
+    def __init__(
+        self,
+        train: str | Path,
+        session: SessionAllocation,
+        shape: Layout,
+        command: Sequence[str],
+    ) -> None:
+        call = make_call(train, (), {})
+        self._script = Path(str(call.script))
+        self._session, self._shape, self._command = session, shape, command
+        self.name = call_name(call)
+        self.source = hashlib.sha256(self._script.read_bytes()).hexdigest()
+
+    def check(self, point: Point) -> None:
+        """Refuse values that a command line cannot hold."""
+        check_parameters(point, is_option=True)
+
+    def write(self, folder: SweepFolder, index: int, point: Point) -> None:
+        """Write what point `index` needs into its folder."""
+        options = tuple(f"--{name}={value}" for name, value in point.items())
+        call = make_call(self._script, options, {})
+        plan = make_plan(self._session, self._shape, call)
+        # The Python of the job may be another one than this.
+        plan = replace(plan, module_paths=(), working_dir=str(self._script.parent))
+        folder.run(index).write_plan(plan)
+        folder.run(index).write_call(call)
+
+    def command(self, folder: Path) -> list[str]:
+        """Return what the job of a point runs."""
+        return [*self._command, str(folder)] if self._command else batch_command(folder)
 
 
 def make_swept(
-    train: Any, session: SessionAllocation, shape: Layout, walltime_s: int, command: str
-) -> SweptFunction | SweptNotebook:
-    """Return `train`, what a user gave `sweep`, as a function or a notebook."""
+    train: Any,
+    session: SessionAllocation,
+    shape: Layout,
+    walltime_s: int,
+    command: Sequence[str],
+) -> SweptFunction | SweptNotebook | SweptScript:
+    """Return `train`, what a user gave `sweep`, as a function, a notebook or a script."""
     if is_notebook(train):
         return SweptNotebook(train, session, shape, walltime_s, command)
+    if isinstance(train, (str, Path)):
+        return SweptScript(train, session, shape, command)
     return SweptFunction(train, session, shape)
 
 

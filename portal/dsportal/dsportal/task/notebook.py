@@ -16,6 +16,8 @@ from dsportal.task.folder import RunFolder
 SUFFIX = ".ipynb"
 # R's names have dots.
 _NAME = re.compile(r"[^\W\d][\w.]*")
+# Of a script, without the hyphens in front.
+_OPTION = re.compile(r"[^\W\d][\w.-]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,11 +87,11 @@ def find_notebook(text: str | Path) -> Path:
     return path
 
 
-def check_parameters(parameters: object) -> dict[str, Any]:
-    """Return the `parameters` that a user gave for a notebook, by name.
+def check_parameters(parameters: object, *, is_option: bool = False) -> dict[str, Any]:
+    """Return the `parameters` that a user gave for a notebook, or as options of a script, by name.
 
     Raises:
-        LaunchError: If a name is none of a variable, or a value is not of JSON's kinds.
+        LaunchError: If a name is none of a variable or option, or a value not of JSON's kinds.
     """
     if not isinstance(parameters, Mapping):
         raise LaunchError(
@@ -97,8 +99,9 @@ def check_parameters(parameters: object) -> dict[str, Any]:
             "parameters={'lr': 0.1}."
         )
     for name, value in parameters.items():
-        if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise LaunchError(f"{name!r} cannot be the name of a variable in the notebook.")
+        if not isinstance(name, str) or not (_OPTION if is_option else _NAME).fullmatch(name):
+            of = "an option of a script" if is_option else "a variable in the notebook"
+            raise LaunchError(f"{name!r} cannot be the name of {of}.")
         try:
             json.dumps(value)
         except (TypeError, ValueError) as error:
@@ -109,14 +112,14 @@ def check_parameters(parameters: object) -> dict[str, Any]:
     return dict(parameters)
 
 
-def parse_parameter(text: str) -> tuple[str, Any]:
+def parse_parameter(text: str, *, is_option: bool = False) -> tuple[str, Any]:
     """Return name and value of `NAME=VALUE`, the value as JSON or Python writes it, else as text.
 
     Raises:
-        LaunchError: If there is no "=", or the name is none of a variable.
+        LaunchError: If there is no "=", or the name is none of a variable or an option.
     """
     name, equals, value = text.partition("=")
-    if not equals or not _NAME.fullmatch(name):
+    if not equals or not (_OPTION if is_option else _NAME).fullmatch(name):
         raise LaunchError(f"You asked for -p {text}; give a name and a value, such as -p lr=0.1")
     for parse in (json.loads, ast.literal_eval):
         # Python has values that JSON has not, such as sets.

@@ -11,7 +11,7 @@ class Plan:
     Attributes:
         simulated_gpus: True if the site only counts GPUs and has none.
         working_dir: Folder that the notebook runs in.
-        module_paths: The notebook's `sys.path`.
+        module_paths: The notebook's `sys.path`; empty for that of the rank's own Python.
         n_results: Number of ranks that return their result, from rank 0; 0 for a script.
         n_nodes: Each node has the same number of ranks.
         cores_per_node: Cores to ask srun for on each node.

@@ -120,7 +120,8 @@ def _prepare(folder: RunFolder, plan: Plan, placement: Placement) -> progress.Re
         client = StoreClient(address, "node_checks")
         check_nodes(client, placement, own_address, find_interface(own_address))
     _enter(plan.working_dir, placement.node)
-    sys.path[:] = plan.module_paths
+    # As `python SCRIPT` has it, with the script's folder in front.
+    sys.path[:] = plan.module_paths or (plan.working_dir, *sys.path[1:])
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     install_guards(
         plan.n_ranks,

@@ -59,10 +59,17 @@ def test_a_parameter_of_a_command_line_has_the_kind_that_it_looks_like(
     assert parse_parameter(text) == (name, value)
 
 
-@pytest.mark.parametrize("text", ["lr", "=1", "1st=2", "a b=1", "x;import os=1", ""])
+@pytest.mark.parametrize("text", ["lr", "=1", "1st=2", "a-b=1", "a b=1", "x;import os=1", ""])
 def test_a_parameter_needs_the_name_of_a_variable(text: str) -> None:
     with pytest.raises(LaunchError, match=r"such as -p lr=0\.1"):
         parse_parameter(text)
+
+
+def test_an_option_of_a_script_may_have_hyphens_which_a_variable_has_not() -> None:
+    assert parse_parameter("batch-size=32", is_option=True) == ("batch-size", 32)
+    assert check_parameters({"batch-size": 32}, is_option=True)
+    with pytest.raises(LaunchError, match="an option"):
+        check_parameters({"-x y": 1}, is_option=True)
 
 
 @pytest.mark.parametrize(

@@ -57,12 +57,13 @@ def test_a_grid_becomes_words_of_the_command() -> None:
         "path": "x.ipynb",
         "grid": {"lr": [0.1, "0.01"], "sizes": [[2, 3]], "word": ["a b"]},
         "at_once": 2,
+        "kernel": "pytorch",
         "name": "digits",
     }
 
     assert sweep_arguments(json.dumps(body).encode(), ROOT) == [
         *("sweep", "new", "--json", "--gpus=1", "--nodes=1", "--hours=8.0"),
-        *("--at-once=2", "--as=digits", "-p", "lr=0.1", "-p", "lr=0.01"),
+        *("--as=digits", "--at-once=2", "--kernel=pytorch", "-p", "lr=0.1", "-p", "lr=0.01"),
         *("-p", "sizes=[2, 3]", "-p", "word=a b", "/home/ada/x.ipynb"),
     ]
 
