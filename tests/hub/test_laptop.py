@@ -48,7 +48,7 @@ NOTEBOOK = {
 }
 SCRIPT = """\
 import argparse
-import sys
+import os
 from pathlib import Path
 
 from dsportal import report
@@ -58,7 +58,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--learning-rate", type=float)
 rate = parser.parse_args().learning_rate
 assert Path("laptop-script.py").exists()
-print(sys.executable)
+print("kernel", os.environ["PORTAL_KERNEL"])
 report(step=1, steps=1, loss=(rate - TARGET) ** 2)
 """
 WAITS_FOR_OTHERS = "|".join(
@@ -221,13 +221,14 @@ def test_a_sweep_of_a_script_runs_in_the_kernel_that_it_names_and_finds_the_leas
             (0.1, "done"),
             (0.3, "done"),
         ]
-        assert "/environments/pytorch/" in Path(rows[0]["log"]).read_text()
+        assert "kernel pytorch" in Path(rows[0]["log"]).read_text()
         # It continues by its name, from the session, too: nothing is left to run.
         assert "none is started" in said(laptop.ssh(NAME, " ".join(("dsportal", *new))))
     finally:
         for path in (
             *home.glob(f"{name}*"),
             *home.glob("laptop_script_target*"),
+            *home.glob("__pycache__/laptop_script_target*"),
             *home.glob(f"portal-runs/sweeps/{name}*"),
         ):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
