@@ -4,11 +4,13 @@ import asyncio
 import functools
 import logging
 import re
+import sys
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import urlsplit
 
 from portal.hub.settings.chat import ChatSettings
 from spawner.errors import SettingsError
@@ -93,7 +95,7 @@ class Chat:
                 f"This site sends nothing to {scheme}://{host}. Addresses here begin with"
                 f" {' or '.join(self.allowed) or 'nothing that users name'}."
             )
-        if _load(address) is None:
+        if not is_understood(address):
             return (
                 "apprise does not understand this address: a part is missing or too long. Compare"
                 " it with apprise's description of the service."
@@ -135,6 +137,38 @@ def shared_chat(settings: ChatSettings) -> Chat:
     return Chat(settings, log=logging.getLogger(__name__))
 
 
+def is_understood(address: str) -> bool:
+    """Return whether apprise finds all in an address that its service needs."""
+    return _load(address) is not None
+
+
+def server_of(address: str) -> str:
+    """Return the server that apprise would ask, such as "https://ntfy.example.org/".
+
+    Args:
+        address: Of a service that apprise knows, or its first part alone.
+
+    Returns:
+        Empty where that is not known, and for services without HTTP.
+    """
+    parts = urlsplit(address)
+    service = _apprise().plugins.N_MGR[parts.scheme]
+    if not _takes_host(parts.scheme):
+        own = getattr(service, "notify_url", None)
+        known = urlsplit(own if isinstance(own, str) else "")
+        return (
+            f"{known.scheme}://{known.netloc}/" if known.scheme and "{" not in known.netloc else ""
+        )
+    # Some services take a token in the host's place, which has no dot.
+    if "." not in (parts.hostname or "") or not hasattr(
+        sys.modules[service.__module__], "requests"
+    ):
+        return ""
+    secure = service.secure_protocol or ()
+    is_secure = parts.scheme in ((secure,) if isinstance(secure, str) else secure)
+    return f"http{'s' * is_secure}://{parts.netloc.rpartition('@')[2]}/"
+
+
 @functools.cache
 def _apprise() -> Any:
     # Only hubs that use it have it, and need the time that it takes to load.
@@ -156,6 +190,9 @@ def _apprise() -> Any:
 def _load(address: str) -> Any:
     # A server on the list must not pass requests on to one that is not.
     asset = _apprise().AppriseAsset(http_redirects=False, secure_logging=True)
+    # Of other addresses apprise writes the whole into the log.
+    if address.partition("://")[0].lower() not in _apprise().plugins.N_MGR:
+        return None
     return _apprise().Apprise.instantiate(address, asset=asset)
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from dsportal.amounts import count
 from portal.hub.config_check import site_problems
 from portal.hub.settings.loader import Settings, load_settings
-from portal.hub.settings.mail import MailSettings
 from portal.site.account import become_hub_account
+from portal.site.checks.chat import check_chat
 from portal.site.checks.directory import check_directory, check_user
 from portal.site.checks.finding import Check, Finding, Grade, Report, ok, problem
 from portal.site.checks.front_end import check_front_end
@@ -111,7 +111,7 @@ def list_checks(
         *([Check(name="user", run=partial(check_user, user))] if user else []),
         Check(name="disk", run=partial(check_disk, settings.hub)),
         Check(name="proxy", run=partial(check_proxy, settings.hub)),
-        *([_mail_check(settings.mail)] if settings.mail.server else []),
+        *_message_checks(settings),
         Check(name="tls", run=partial(check_front_end, settings.hub)),
         Check(name="hardening", run=partial(check_hardening, settings)),
         Check(name="versions", run=check_versions),
@@ -177,8 +177,12 @@ def _login_check(settings: Settings, secret_names: frozenset[str] | None) -> Che
     return Check(name="login", run=partial(check_login_service, settings, secret_names))
 
 
-def _mail_check(mail: MailSettings) -> Check:
-    return Check(name="mail", run=partial(check_mail_server, mail))
+def _message_checks(settings: Settings) -> list[Check]:
+    mail, chat = settings.mail, settings.chat
+    return [
+        *([Check(name="mail", run=partial(check_mail_server, mail))] if mail.server else []),
+        *([Check(name="chat", run=partial(check_chat, chat))] if chat.is_offered else []),
+    ]
 
 
 async def check_settings(settings: Settings, path: Path) -> list[Finding]:
