@@ -54,9 +54,6 @@ def timed_call(command: str) -> Iterator[None]:
 
     Args:
         command: Name of the command, or "launcher" with the verb.
-
-    Yields:
-        Nothing; the call is the body of the `with`.
     """
     began_s = time.monotonic()
     try:

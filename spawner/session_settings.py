@@ -64,9 +64,5 @@ def told_table(told: Any, cls: type[T], where: str) -> T:
 
 
 def read_told(environ: Mapping[str, str], cls: type[T], name: str) -> T:
-    """Return the table `name` of this session as its dataclass `cls`.
-
-    Raises:
-        SettingsError: If the variable cannot be read.
-    """
+    """Return the table `name` of this session as its dataclass `cls`."""
     return told_table(told_tables(environ).get(name, {}), cls, name)

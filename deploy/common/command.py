@@ -23,12 +23,7 @@ def run(
     environment: Mapping[str, str] | None = None,
     timeout_s: float = 60,
 ) -> str:
-    """Run a program to its end; return its standard output.
-
-    Raises:
-        CommandError: If it ends with another status than 0, or not in time.
-        DeployError: If there is no such program.
-    """
+    """Run a program to its end; return its standard output."""
     words = [str(word) for word in argv]
     try:
         done = subprocess.run(

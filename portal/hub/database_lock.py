@@ -33,9 +33,6 @@ def hold_database(url: str, *, waits: bool) -> None:
     Args:
         url: PostgreSQL's, reached directly: a pooler that shares connections loses the lock.
         waits: Whether to wait as long as another hub holds it, or the database does not answer.
-
-    Raises:
-        SiteError: If it does not wait and cannot have it.
     """
     if url in _held:
         return

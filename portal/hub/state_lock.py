@@ -16,9 +16,6 @@ def hold_state(folder: Path) -> None:
     """Take the hub's folder for this process; a folder of another account is left alone.
 
     A full disk, or one without locks, keeps no hub from starting.
-
-    Raises:
-        SiteError: If another hub holds it.
     """
     # Root may load the configuration, too, but must not own what the hub has to open.
     if folder in _held or not folder.is_dir() or folder.stat().st_uid != os.geteuid():

@@ -56,9 +56,6 @@ class Accounting:
         """Return whether an account's admin level lets it see all users' jobs, as last known.
 
         While accounting is away slurmctld, too, goes by the level that it has heard last.
-
-        Raises:
-            SlurmUnavailableError: If accounting did not answer and never has.
         """
         argv = level_argv(account)
         try:
@@ -82,9 +79,6 @@ class Accounting:
 
         Returns:
             None if the cluster keeps no accounting.
-
-        Raises:
-            SlurmUnavailableError: If accounting did not answer.
         """
         ends: dict[JobKey, JobEnd] = {}
         # With ids sacct looks at all times, without them only at jobs of today.
@@ -125,11 +119,7 @@ class Accounting:
             return None
 
     async def read_uses(self, job_ids: tuple[int, ...]) -> dict[str, JobUse]:
-        """Return what ended jobs used, by their ids as texts; some may be missing.
-
-        Raises:
-            SlurmError: If accounting did not answer.
-        """
+        """Return what ended jobs used, by their ids as texts; some may be missing."""
         uses: dict[str, JobUse] = {}
         for jobs in job_options(job_ids):
             nonce = new_nonce()
@@ -208,12 +198,7 @@ class Accounting:
         return await read_budgets(self._query)
 
     async def read_associations(self) -> Associations:
-        """Return all associations that the hub's account may see; none without accounting.
-
-        Raises:
-            SlurmUnavailableError: If accounting did not answer.
-            SlurmError: If sacctmgr failed or printed something else.
-        """
+        """Return all associations that the hub's account may see; none without accounting."""
         try:
             # At once: each takes a third of a second, and who submits a job waits for it.
             users, qos = await asyncio.gather(self._query(USERS_ARGV), self._query(QOS_ARGV))

@@ -98,12 +98,7 @@ async def run_command(
 async def query(
     argv: Sequence[str], *, timeout_s: float, path: str = PATH, slurm_conf: str = ""
 ) -> Completed:
-    """Run a Slurm command that changes nothing; without a `slurm_conf` Slurm finds its own.
-
-    Raises:
-        SlurmUnavailableError: If Slurm did not answer.
-        SlurmError: If the command failed.
-    """
+    """Run a Slurm command that changes nothing; without a `slurm_conf` Slurm finds its own."""
     done = await run_command(argv, timeout_s=timeout_s, path=path, slurm_conf=slurm_conf)
     # An exit status of 0 does not prove that slurmctld answered; stderr tells.
     if done.exit_code != 0 or is_no_answer(done.stderr):

@@ -66,6 +66,9 @@ class AcceptedJob:
 class Slurm:
     """Slurm's commands, as the hub uses them.
 
+    Each raises SlurmUnavailableError if Slurm did not answer, SlurmError if the command failed or
+    printed something else.
+
     Args:
         launcher_argv: The launcher as the sudoers file names it.
         sudo_argv: sudo and its options, up to the user's name.
@@ -93,12 +96,7 @@ class Slurm:
         self.accounting = Accounting(self._query)
 
     async def read_catalog(self) -> Catalog:
-        """Return the partitions, nodes and GPUs of the cluster.
-
-        Raises:
-            SlurmUnavailableError: If Slurm did not answer.
-            SlurmError: If sinfo failed or printed something else.
-        """
+        """Return the partitions, nodes and GPUs of the cluster."""
         return await self._read(SINFO_ARGV, Catalog.parse)
 
     async def read_reservations(self) -> Mapping[str, Reservation]:
@@ -145,26 +143,21 @@ class Slurm:
         return [job for option in job_options(job_ids) for job in await self._squeue(option)]
 
     async def find_jobs(self, *, name: str = "") -> list[JobRecord]:
-        """Return the jobs of a name that slurmctld remembers, ended ones too; "" is any session's.
-
-        Raises:
-            SlurmUnavailableError: If Slurm did not answer.
-            SlurmError: If squeue failed.
-        """
+        """Return the jobs of a name that slurmctld remembers, ended ones too; any session's without."""
         return await (self._squeue(f"--name={name}") if name else self._squeue(prefix=NAME_PREFIX))
 
     async def list_queue(self) -> list[QueuedJob]:
-        """Return all users' jobs that compete for a start; fails as `find_jobs` does."""
+        """Return all users' jobs that compete for a start."""
         nonce = new_nonce()
         argv = ("squeue", "--all", "--states=PENDING", *QUEUE.options(nonce))
         return await self._read(argv, partial(parse_queue, nonce=nonce))
 
     async def list_gpus_in_use(self) -> list[GpusInUse]:
-        """Return the GPUs that running jobs hold; fails as `find_jobs` does."""
+        """Return the GPUs that running jobs hold."""
         return await self._read(GPUS_IN_USE_ARGV, parse_gpus_in_use)
 
     async def list_cluster_jobs(self) -> ClusterJobs:
-        """Return all users' jobs that run or wait; fails as `find_jobs` does."""
+        """Return all users' jobs that run or wait."""
         nonce = new_nonce()
         argv = ("squeue", "--all", CLUSTER_JOBS_STATES, *CLUSTER_JOBS.options(nonce))
         return await self._read(argv, partial(ClusterJobs.parse, nonce=nonce))
@@ -176,10 +169,6 @@ class Slurm:
 
         Returns:
             None if neither knows the job.
-
-        Raises:
-            SlurmUnavailableError: If neither answered.
-            SlurmError: If scontrol failed.
         """
         known: JobEnd | None = None
         try:
@@ -252,10 +241,6 @@ class Slurm:
 
         Returns:
             False if there is no such job any more.
-
-        Raises:
-            SlurmUnavailableError: If Slurm did not answer.
-            SlurmError: If scancel failed, or the user has no such job although it is not over.
         """
         answer = await self.launcher.order(
             key.user, {"verb": "cancel", "job_id": key.job_id, "job_name": key.name}
@@ -276,9 +261,6 @@ class Slurm:
 
         Args:
             n_bytes: Most bytes to read, 1 to 1,048,576.
-
-        Raises:
-            SlurmError: If the launcher could not be run.
         """
         request = {"verb": "log_tail", "job_id": key.job_id, "n_bytes": n_bytes}
         answer = await self.launcher.ask(key.user, request)

@@ -145,11 +145,7 @@ class ClusterOffer:
         return forecast_query(plan, self.offer())
 
     async def check(self, user_options: Mapping[str, object]) -> SessionRequest:
-        """Return the request in `user_options`, as they were typed, by the newest limits.
-
-        Raises:
-            PortalError: If the user cannot have it, or Slurm does not answer.
-        """
+        """Return the request in `user_options`, as they were typed, by the newest limits."""
         self.cluster.ask_ahead()
         catalog = await self.read_catalog()
         associations = await self.cluster.read_associations()

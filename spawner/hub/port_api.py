@@ -29,11 +29,7 @@ class PortHandler(APIHandler):
     """
 
     async def post(self) -> None:
-        """Take the port of the session whose server holds the token.
-
-        Raises:
-            HTTPError: 400, 403 or 409, see the class.
-        """
+        """Take the port of the session whose server holds the token."""
         spawner = spawner_of_token(self)
         port, certificate = self._parse_report()
         is_in_range = spawner.port_min <= port <= spawner.port_max
@@ -77,9 +73,6 @@ def spawner_of_token(handler: APIHandler) -> Any:
 
     Returns:
         A `SessionMixin`.
-
-    Raises:
-        HTTPError: 403 if the token is not that of a session's server.
     """
     # A browser's cookie is not enough: only the server on the node holds the token.
     token = handler.get_token()

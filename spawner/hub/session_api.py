@@ -85,11 +85,7 @@ class UserExtensionHandler(APIHandler):
 
     @needs_scope("servers")  # type: ignore[untyped-decorator]
     async def post(self, user_name: str, server_name: str = "") -> None:
-        """Extend it: 200 and `describe_time`; 409 and the reason if that is not possible.
-
-        Raises:
-            HTTPError: 404 if there is no such user or session.
-        """
+        """Extend it: 200 and `describe_time`; 409 and the reason if that is not possible."""
         user = self.find_user(user_name)
         if user is None or server_name not in user.spawners:
             raise HTTPError(404, "There is no such session. Start one from the portal.")

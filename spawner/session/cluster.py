@@ -249,20 +249,11 @@ class Cluster:
         return self._jobs.latest() or ClusterJobs()
 
     async def read_gpus_in_use(self) -> list[GpusInUse]:
-        """Return the GPUs that all users' running jobs hold, some seconds old at most.
-
-        Raises:
-            SlurmError: If Slurm did not answer.
-        """
+        """Return the GPUs that all users' running jobs hold, some seconds old at most."""
         return await self._gpus_in_use.get()
 
     async def check_private_data(self) -> None:
-        """Refuse to start sessions whose jobs the hub could not see.
-
-        Raises:
-            SiteError: If Slurm hides jobs or nodes from the hub's account.
-            SlurmUnavailableError: If Slurm did not answer.
-        """
+        """Refuse to start sessions whose jobs the hub could not see."""
         text = await self._hidden.get()
         if text:
             raise SiteError(text)

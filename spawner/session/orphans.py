@@ -61,11 +61,7 @@ class OrphanSearch:
             self._task = asyncio.ensure_future(self._run())
 
     async def search(self) -> list[JobKey]:
-        """Search once, cancel the orphans whose time is up, and return all orphans.
-
-        Raises:
-            SlurmError: If Slurm could not be queried.
-        """
+        """Search once, cancel the orphans whose time is up, and return all orphans."""
         asked_at = self._clock()
         jobs = await self._slurm.find_jobs()
         await self._on_jobs(jobs, asked_at)

@@ -31,11 +31,7 @@ NO_ANSWER = (
 async def keep_status_current(
     job: SessionJob, cluster: Cluster, *, gpus: str
 ) -> AsyncIterator[None]:
-    """Keep the facts on the page up to date meanwhile.
-
-    Yields:
-        Nothing.
-    """
+    """Keep the facts on the page up to date meanwhile."""
     task = asyncio.ensure_future(_follow(job, cluster, gpus))
     try:
         yield

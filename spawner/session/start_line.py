@@ -49,9 +49,6 @@ class StartLine:
 
         Args:
             tell: Called with the place in line, from 1, and the length of the line, at each change.
-
-        Yields:
-            When it is this start's turn.
         """
         entry = _Waiting(user, tell)
         self._line_up(entry)

@@ -111,9 +111,6 @@ def read_table(
         where: Table and file, for messages: "[hub] of /etc/portal.toml".
         elsewhere: The other tables by name: the error for a key that belongs to one of them says
             so.
-
-    Raises:
-        SettingsError: If a key is unknown, missing, of another type or out of range.
     """
     if not isinstance(table, Mapping):
         raise SettingsError(f"{where} must be a table, with its keys on the lines below it.")
@@ -154,9 +151,6 @@ def read_named(
         tables: The TOML parser's result for each.
         is_name: False for a name that cannot be one.
         rule: What a name is, as a message ends.
-
-    Raises:
-        SettingsError: If a name or a key is wrong.
     """
     if not isinstance(tables, dict):
         raise SettingsError(f"'{kind}' of {path} must hold a table [{kind}.NAME] for each.")

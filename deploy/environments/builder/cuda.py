@@ -68,9 +68,6 @@ def choose_toolkit(plan: Plan, major: int | None = None) -> Toolkit:
     """Return the toolkit to compile with: the site's own if it fits, else that of the index.
 
     `major` is the release of CUDA that is required; None for any.
-
-    Raises:
-        DeployError: If neither may be, or the one that was named is not there.
     """
     found = []
     if plan.cuda_home is not None:

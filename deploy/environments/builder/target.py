@@ -90,12 +90,7 @@ def is_current(target: Target, plan: Plan) -> bool:
 
 
 def make(target: Target, plan: Plan, log: IO[str]) -> None:
-    """Build a target and record what it was built from.
-
-    Raises:
-        DeployError: If a step of the build fails, or a result is not there afterwards; the target
-            then counts as not built.
-    """
+    """Build a target and record what it was built from; one that fails is outdated."""
     stamp = plan.stamps_dir / target.name
     # A build that is killed must not leave the stamp of the earlier one.
     stamp.unlink(missing_ok=True)

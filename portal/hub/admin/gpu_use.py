@@ -29,11 +29,7 @@ class GpuUseHandler(APIHandler):
         self._record = GpuRecord(record_path)
 
     async def post(self) -> None:
-        """Keep it: 204.
-
-        Raises:
-            HTTPError: 403 for a token that is no session's, 400 for another body.
-        """
+        """Keep it: 204."""
         spawner = spawner_of_token(self)
         percents = read_report(self.request.body)
         if percents is None:

@@ -60,9 +60,6 @@ async def read_held(
     """Return all GPUs that anybody held in a period, of Slurm's local time without a zone.
 
     `record` says what GPUs did of which accounting knows nothing.
-
-    Raises:
-        SlurmError: If accounting does not answer.
     """
     nonce = new_nonce()
     argv = (

@@ -148,12 +148,7 @@ class UsageHandler(BaseHandler):
     @authenticated
     @needs_scope("admin-ui")  # type: ignore[untyped-decorator]
     async def get(self) -> None:
-        """Show the page, or with `format=csv` send the rows as a file.
-
-        Raises:
-            HTTPError: 403 for somebody who may not see everybody's sessions, 503 for a file that
-                is not there yet.
-        """
+        """Show the page, or with `format=csv` send the rows as a file."""
         if STOPS_SESSIONS not in self.expanded_scopes:
             raise HTTPError(403, "You may not see what everybody has used.")
         by = self.get_query_argument("by", _BY[0])

@@ -159,9 +159,6 @@ def other_authenticator(login: LoginSettings) -> type[OtherAuthenticatorMixin]:
 
     Returns:
         A class whose options are those of the named one.
-
-    Raises:
-        SettingsError: If there is no such class, or it lacks an option that is set.
     """
     cls = _load(login.authenticator)
     check_options(cls, login.options, OWN_OPTIONS)

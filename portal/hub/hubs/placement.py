@@ -57,11 +57,7 @@ class Hubs:
         return cls(settings.hub.base_url, settings.hubs.paths, settings.hubs.folder)
 
     def check(self) -> None:
-        """Check the folder.
-
-        Raises:
-            SiteError: If it is not there, or other accounts could read or change what is in it.
-        """
+        """Refuse a folder that is missing, or that other accounts could read or change."""
         try:
             status = self.folder.stat()
         except OSError as error:

@@ -43,12 +43,7 @@ class ChatMessage:
 
 
 class Chat:
-    """Messages that wait for their services.
-
-    Raises:
-        SettingsError: If apprise is missing, or an entry of the site's list would let users name
-            any server.
-    """
+    """Messages that wait for their services; refuses a list that lets users name any server."""
 
     def __init__(self, settings: ChatSettings, *, log: logging.Logger) -> None:
         if settings.is_offered:

@@ -141,12 +141,7 @@ TABLES: dict[str, type] = {
 
 
 def load_settings(path: Path) -> Settings:
-    """Read and check the site's settings.
-
-    Raises:
-        SettingsError: If the file cannot be read, is not TOML, or has a key that is unknown,
-            missing, of another type or out of range. The message names file and key.
-    """
+    """Read and check the site's settings."""
     try:
         with path.open("rb") as file:
             tables = tomllib.load(file)
