@@ -1,65 +1,39 @@
 """Traits of batchspawner and JupyterHub that this spawner does not use: said as the hub starts."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Instead:
-    """What takes the place of a trait.
-
-    Attributes:
-        trait: Trait of `SlurmGPUSpawner`; several are joined with "and" or "or".
-        key: The same in portal.toml, such as "max_gpus of [choices]"; empty if there is none.
-        note: What else there is to know, or why nothing takes its place.
-    """
-
-    trait: str = ""
-    key: str = ""
-    note: str = ""
-
-    def __str__(self) -> str:
-        """Return a part of a sentence."""
-        words = f"{self.trait} ({self.key} in portal.toml)" if self.key else self.trait
-        return ": ".join(part for part in (words or "nothing", self.note) if part)
-
-
-_BUILT = Instead(note="the spawner builds the job itself")
-_READS = Instead(note="the spawner reads squeue and sacct in a format of its own")
-_PER_GPU = "for each GPU of the session"
-_BY_JOB = Instead(note="Slurm gives the job its cores and memory, and holds it to them")
+_READS = "nothing: the spawner reads squeue and sacct in a format of its own"
+_BY_JOB = "nothing: Slurm gives the job its cores and memory, and holds it to them"
+# By trait: that of `SlurmGPUSpawner` in its place, the key of portal.toml, and what else to know.
 UNUSED = {
-    "req_memory": Instead(
-        trait="memory_per_gpu_gib", key="memory_per_gpu_gib of [resources]", note=_PER_GPU
+    "req_memory": (
+        "memory_per_gpu_gib (memory_per_gpu_gib of [resources] in portal.toml): for each GPU of the"
+        " session"
     ),
-    "req_nprocs": Instead(trait="cores_per_gpu", key="cores_per_gpu of [resources]", note=_PER_GPU),
-    "req_runtime": Instead(
-        trait="session_hours and max_session_hours",
-        key="session_hours of [resources]",
-        note="users choose how long",
+    "req_nprocs": (
+        "cores_per_gpu (cores_per_gpu of [resources] in portal.toml): for each GPU of the session"
     ),
-    "req_ngpus": Instead(
-        trait="max_gpus", key="max_gpus of [choices]", note="users choose how many"
+    "req_runtime": (
+        "session_hours and max_session_hours (session_hours of [resources] in portal.toml): users"
+        " choose how long"
     ),
-    "req_gres": Instead(
-        trait="gpu_types", key="gpu_types of [choices]", note="users choose the type"
-    ),
-    "req_queue": Instead(trait="partitions or req_partition", key="[partitions.NAME]"),
-    "req_host": Instead(note="Slurm's commands run on the hub's host"),
-    "req_cluster": Instead(note="sessions run on the cluster of slurm.conf"),
-    "req_srun": Instead(note="the job starts the notebook server without srun"),
-    "req_keepvars_extra": Instead(trait="env_keep or environment"),
-    "batch_script": Instead(trait="req_prologue, req_epilogue and req_options"),
-    "batch_submit_cmd": _BUILT,
+    "req_ngpus": "max_gpus (max_gpus of [choices] in portal.toml): users choose how many",
+    "req_gres": "gpu_types (gpu_types of [choices] in portal.toml): users choose the type",
+    "req_queue": "partitions or req_partition ([partitions.NAME] in portal.toml)",
+    "req_host": "nothing: Slurm's commands run on the hub's host",
+    "req_cluster": "nothing: sessions run on the cluster of slurm.conf",
+    "req_srun": "nothing: the job starts the notebook server without srun",
+    "req_keepvars_extra": "env_keep or environment",
+    "batch_script": "req_prologue, req_epilogue and req_options",
+    "batch_submit_cmd": "nothing: the spawner builds the job itself",
     "batch_query_cmd": _READS,
-    "batch_cancel_cmd": Instead(note="scancel gets the job's id and name"),
-    "batchspawner_singleuser_cmd": Instead(trait="server_argv", key="server of [environments]"),
-    "exec_prefix": Instead(trait="sudo_argv", note="sudo starts the launcher alone"),
-    "startup_poll_interval": Instead(
-        trait="watch_waiting_s",
-        key="watch_waiting_s of [slurm]",
-        note="one query for all sessions together",
+    "batch_cancel_cmd": "nothing: scancel gets the job's id and name",
+    "batchspawner_singleuser_cmd": "server_argv (server of [environments] in portal.toml)",
+    "exec_prefix": "sudo_argv: sudo starts the launcher alone",
+    "startup_poll_interval": (
+        "watch_waiting_s (watch_waiting_s of [slurm] in portal.toml): one query for all sessions"
+        " together"
     ),
     "state_pending_re": _READS,
     "state_running_re": _READS,
@@ -67,13 +41,12 @@ UNUSED = {
     "state_exechost_re": _READS,
     "state_exechost_exp": _READS,
     # JupyterHub's own.
-    "cmd": Instead(trait="server_argv", key="server of [environments]"),
-    "ip": Instead(note="the server listens on the node's address that reaches the hub"),
-    "port": Instead(trait="port_min and port_max"),
-    "start_timeout": Instead(
-        trait="running_start_timeout_s",
-        key="running_start_timeout_s of [slurm]",
-        note="time in the queue has no limit and does not count",
+    "cmd": "server_argv (server of [environments] in portal.toml)",
+    "ip": "nothing: the server listens on the node's address that reaches the hub",
+    "port": "port_min and port_max",
+    "start_timeout": (
+        "running_start_timeout_s (running_start_timeout_s of [slurm] in portal.toml): time in the"
+        " queue has no limit and does not count"
     ),
     "mem_limit": _BY_JOB,
     "mem_guarantee": _BY_JOB,
