@@ -57,22 +57,13 @@ def has_room(catalog: Catalog, request: SessionRequest) -> bool:
         memory_mib_per_gpu=max(1, asked.memory_mib // n_gpus),
     )
     if asked.n_gpus == 0 or gpu_type == SHARD:
-        return any(
-            node.idle_are == "free"
-            and node.n_cores - node.n_cores_used >= asked.n_cores
-            and node.memory_mib - node.memory_used_mib >= asked.memory_mib
-            for node in catalog.nodes(request.partition)
-        )
+        return catalog.has_room(asked, request.partition)
     return catalog.largest_startable_gpus(shape, request.partition, gpu_type) >= n_gpus
 
 
 @contextlib.contextmanager
 def counted_start(cluster: Cluster, job: SessionJob) -> Iterator[None]:
-    """Count a start by its result; one that its user cancelled is left out.
-
-    Yields:
-        Nothing; the start is the body of the `with`.
-    """
+    """Count a start by its result; one that its user cancelled is left out."""
     try:
         yield
     except StartFailedError:

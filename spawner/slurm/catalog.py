@@ -11,7 +11,7 @@ from dsportal.slurm.units import parse_time_limit
 from spawner.errors import SlurmError
 from spawner.slurm.gres import UNTYPED, GpuCount, count_gpus
 from spawner.slurm.nodes import Node, parse_idle_gpus
-from spawner.slurm.resources import ResourcesPerGpu
+from spawner.slurm.resources import Resources, ResourcesPerGpu
 
 _FIELDS = (
     "PartitionName",
@@ -175,6 +175,15 @@ class Catalog:
         startable = (node.startable_gpus(shape, gpu_type) for node in self.nodes(partition))
         key = ("startable", shape, partition, gpu_type)
         return self.once(key, lambda: max(startable, default=0))
+
+    def has_room(self, resources: Resources, partition: str | None = None) -> bool:
+        """Return whether one node has cores and memory free, GPUs left aside."""
+        return any(
+            node.idle_are == "free"
+            and node.n_cores - node.n_cores_used >= resources.n_cores
+            and node.memory_mib - node.memory_used_mib >= resources.memory_mib
+            for node in self.nodes(partition)
+        )
 
     def nodes_with(
         self, n_gpus: int, partition: str | None = None, gpu_type: str | None = None

@@ -10,7 +10,7 @@ from spawner.options.limit_messages import OwnedLimits
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.gres import GpuCount
 from spawner.slurm.nodes import Node
-from spawner.slurm.resources import Resources, ResourcesPerGpu
+from spawner.slurm.resources import ResourcesPerGpu
 
 ShapeFor = Callable[[int, "str | None"], ResourcesPerGpu]
 
@@ -152,16 +152,7 @@ def _choice(
         cores=format_cores(resources.n_cores),
         memory=format_memory(resources.memory_mib),
         hours=format_duration(walltime_s),
-        starts_now=startable >= n_gpus if n_gpus else _has_room(catalog, resources, partition),
+        starts_now=startable >= n_gpus if n_gpus else catalog.has_room(resources, partition),
         note="" if refusal else " ".join(filter(None, notes)),
         refusal=refusal,
-    )
-
-
-def _has_room(catalog: Catalog, resources: Resources, partition: str | None) -> bool:
-    return any(
-        node.idle_are == "free"
-        and node.n_cores - node.n_cores_used >= resources.n_cores
-        and node.memory_mib - node.memory_used_mib >= resources.memory_mib
-        for node in catalog.nodes(partition)
     )

@@ -1,7 +1,6 @@
 """Announcements of the site, from a TOML file that is read again whenever it changes."""
 
 import logging
-import time
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,7 +15,6 @@ from spawner.settings.schema import closest
 
 _KEYS = ("text", "level", "from", "until")
 _MOST_CHARACTERS = 1000
-_LOOK_AGAIN_S = 2.0
 
 
 class Level(Enum):
@@ -53,10 +51,6 @@ def load_announcements(path: Path) -> tuple[Announcement, ...]:
 
     Args:
         path: TOML with a table [[announcement]] for each; a missing file has none.
-
-    Raises:
-        SettingsError: If the file cannot be read or holds anything else. The message names the
-            announcement and the key.
     """
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -89,25 +83,17 @@ class AnnouncementBoard:
         *,
         log: logging.Logger | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._path = path
         self._log = log or logging.getLogger(__name__)
         self._now = now
-        self._clock = clock
-        # A monotonic clock may begin at 0; the first look is not to wait.
-        self._looked_at_s = -_LOOK_AGAIN_S
         self._version: tuple[int, int] | None = None
         self._announcements: tuple[Announcement, ...] = ()
 
     @property
     def current(self) -> tuple[Announcement, ...]:
-        """The announcements to show; a change of the file takes 2 s at most to appear."""
-        # Not `spawner.cache.Cache`, which is async: templates ask here, and a stat is quick. The
-        # last good announcements stay for as long as the file is wrong, too.
-        if self._clock() - self._looked_at_s >= _LOOK_AGAIN_S:
-            self._looked_at_s = self._clock()
-            self._look()
+        """The announcements to show."""
+        self._look()
         now = self._now()
         return tuple(one for one in self._announcements if one.is_shown(now))
 

@@ -96,14 +96,9 @@ def write(path: Path, text: str) -> None:
 def test_a_change_is_seen_without_a_restart_and_a_mistake_changes_nothing(
     path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    clock_s = 0.0
-    board = AnnouncementBoard(
-        path, log=logging.getLogger("board"), now=lambda: NOW, clock=lambda: clock_s
-    )
+    board = AnnouncementBoard(path, log=logging.getLogger("board"), now=lambda: NOW)
 
     def texts() -> list[str]:
-        nonlocal clock_s
-        clock_s += 2
         return [one.text for one in board.current]
 
     assert texts() == []
