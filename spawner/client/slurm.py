@@ -143,7 +143,7 @@ class Slurm:
         return [job for option in job_options(job_ids) for job in await self._squeue(option)]
 
     async def find_jobs(self, *, name: str = "") -> list[JobRecord]:
-        """Return the jobs of a name that slurmctld remembers, ended ones too; any session's without."""
+        """Return jobs that slurmctld remembers, of a name or of all sessions, ended ones too."""
         return await (self._squeue(f"--name={name}") if name else self._squeue(prefix=NAME_PREFIX))
 
     async def list_queue(self) -> list[QueuedJob]:

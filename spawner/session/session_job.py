@@ -169,7 +169,7 @@ class SessionJob:
         return not self.is_over
 
     async def stop(self) -> None:
-        """Cancel the job and wait until it is gone; what fails is left to the search for orphans."""
+        """Cancel the job and wait until it is gone; the search for orphans does what fails here."""
         if not await self._submission.settle():
             return
         if not await cancel_job(self._cluster, self._begin_watch(is_hot=True)):
