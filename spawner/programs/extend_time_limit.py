@@ -27,6 +27,8 @@ from pathlib import Path
 from typing import Any
 
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
+# Of the launcher, too.
+CLUSTERS = Path("/etc/data-scientist-portal/clusters.env")
 # Less than the hub waits for this program, so that the hub hears what was the matter.
 TIMEOUT_S = 15
 # Id, uid, state, time limit, name and comment of a job.
@@ -142,10 +144,10 @@ def extend(request: ExtensionRequest) -> dict[str, Any]:
 
 def _slurm_conf(cluster: str) -> str:
     # As the launcher finds it: the hub gives a name, root the path.
-    path = Path(__file__).with_name("clusters.env")
-    known = re.findall(r"^(.+?)=(/.+)$", path.read_text() if path.exists() else "", re.MULTILINE)
+    text = CLUSTERS.read_text() if CLUSTERS.exists() else ""
+    known = re.findall(r"^(.+?)=(/.+)$", text, re.MULTILINE)
     if cluster not in dict(known):
-        raise RequestError(f"{path} has no line {cluster}=/path/of/its/slurm.conf")
+        raise RequestError(f"{CLUSTERS} has no line {cluster}=/path/of/its/slurm.conf")
     return str(dict(known)[cluster])
 
 

@@ -32,6 +32,8 @@ from pathlib import Path
 from typing import Any
 
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
+# Root's list of further clusters, which outlives versions of the portal: a line NAME=PATH each.
+CLUSTERS = Path("/etc/data-scientist-portal/clusters.env")
 LOG_FOLDER = "logs"  # of sessions, below STATE_FOLDER
 N_LOGS_KEPT = 20
 STATE_FOLDER = ".local/state/data-scientist-portal"
@@ -111,10 +113,10 @@ def answer_request(request: dict[str, Any], account: pwd.struct_passwd) -> dict[
 
 def _slurm_conf(cluster: str) -> str:
     # The hub gives a name, root the path: a line NAME=PATH for each further cluster.
-    path = Path(__file__).with_name("clusters.env")
-    known = re.findall(r"^(.+?)=(/.+)$", path.read_text() if path.exists() else "", re.MULTILINE)
+    text = CLUSTERS.read_text() if CLUSTERS.exists() else ""
+    known = re.findall(r"^(.+?)=(/.+)$", text, re.MULTILINE)
     if cluster not in dict(known):
-        raise RequestError(f"{path} has no line {cluster}=/path/of/its/slurm.conf")
+        raise RequestError(f"{CLUSTERS} has no line {cluster}=/path/of/its/slurm.conf")
     return str(dict(known)[cluster])
 
 

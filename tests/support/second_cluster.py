@@ -15,8 +15,8 @@ NAME = "volta"
 PARTITION = "other"
 FOLDER = Path("/run/dsportal-second-cluster")
 SLURM_CONF = FOLDER / "slurm.conf"
-# Beside the launcher; where a site's root names its further clusters.
-CLUSTERS = Path("/opt/data-scientist-portal/libexec/clusters.env")
+# Where a site's root names its further clusters.
+CLUSTERS = Path("/etc/data-scientist-portal/clusters.env")
 # What a hub of the tests is told of it.
 TRAITS = {
     "slurm_conf": str(SLURM_CONF),

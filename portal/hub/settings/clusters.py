@@ -27,8 +27,8 @@ class ClusterSettings:
 
     title: str = setting("Name of the cluster on the form.", example="Volta")
     slurm_conf: Path = setting(
-        "Its slurm.conf on this host. As root, add the line NAME=PATH to clusters.env beside the"
-        " launcher, too, which takes no path from the hub.",
+        "Its slurm.conf on this host. As root, add the line NAME=PATH to clusters.env beside"
+        " portal.toml, too, since the launcher takes no path from the hub.",
         example="/etc/slurm-volta/slurm.conf",
     )
 

@@ -99,7 +99,7 @@ def list_checks(
     for name, (own, there) in settings.clusters.items():
         address = ClusterAddress(name=name, slurm_conf=str(own.slurm_conf))
         more_firsts, more_trials = _cluster_checks(traits, there, arguments, address)
-        programs = partial(check_cluster_line, Path(traits.launcher_argv[0]), address)
+        programs = partial(check_cluster_line, address)
         firsts += [Check(name=f"programs-{name}", run=programs), *more_firsts]
         trials += more_trials
     user = arguments.user

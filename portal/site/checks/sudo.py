@@ -8,7 +8,8 @@ from spawner.client.command import ClusterAddress, run_command
 from spawner.root_owned import open_to_others
 from spawner.sudo_rules import SudoRule, parse_rules
 
-CLUSTERS = "clusters.env"
+# Of the launcher and the extender, which nothing imports.
+CLUSTERS = Path("/etc/data-scientist-portal/clusters.env")
 LIST_ARGV = ("sudo", "-n", "-l")
 # These include root.
 _TOO_MANY = frozenset({"ALL", "root", "%root", "#0", "%#0"})
@@ -108,9 +109,9 @@ def _faults_of_program(program: Path) -> list[Finding]:
     ]
 
 
-async def check_cluster_line(launcher: Path, address: ClusterAddress) -> list[Finding]:
+async def check_cluster_line(address: ClusterAddress) -> list[Finding]:
     """Check that the programs of sudo know a further cluster, by the hub's own slurm.conf."""
-    path, line = launcher.with_name(CLUSTERS), f"{address.name}={address.slurm_conf}"
+    path, line = CLUSTERS, f"{address.name}={address.slurm_conf}"
     if not path.exists() or line not in path.read_text().splitlines():
         return [
             problem(

@@ -103,7 +103,7 @@ def test_the_extender_asks_the_cluster_that_root_has_named(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cluster: str
 ) -> None:
     (tmp_path / "clusters.env").write_text("volta=/etc/slurm-volta/slurm.conf\n")
-    monkeypatch.setattr(extend_time_limit, "__file__", str(tmp_path / "dsportal-extender"))
+    monkeypatch.setattr(extend_time_limit, "CLUSTERS", tmp_path / "clusters.env")
     monkeypatch.setenv("SLURM_CONF", "/etc/slurm/slurm.conf")
     asked = []
 

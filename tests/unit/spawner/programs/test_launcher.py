@@ -582,7 +582,7 @@ def test_what_a_site_may_want_is_allowed() -> None:
 def clusters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Root has written down one further cluster."""
     (tmp_path / "clusters.env").write_text("# Volta\nvolta=/etc/slurm-volta/slurm.conf\n")
-    monkeypatch.setattr(launcher, "__file__", str(tmp_path / "dsportal-launcher"))
+    monkeypatch.setattr(launcher, "CLUSTERS", tmp_path / "clusters.env")
     monkeypatch.setenv("SLURM_CONF", "/etc/slurm/slurm.conf")
 
 
