@@ -32,8 +32,9 @@ def _probe(chat: ChatSettings) -> list[Finding]:
                 " named no address get no messages.",
             )
         )
-    servers = {server_of(address): address.partition("://")[0] for address in addresses}
-    return [*found, *(_ask(*each) for each in servers.items())]
+    # Each once; services without a known server are told one by one.
+    asked = dict.fromkeys((server_of(each), each.partition("://")[0]) for each in addresses)
+    return [*found, *(_ask(*each) for each in asked)]
 
 
 def _ask(server: str, scheme: str) -> Finding:
