@@ -146,15 +146,20 @@ def test_gpu_hours_used_are_what_the_session_says_and_rather_what_jobstats_says(
 ) -> None:
     since = f"{datetime.now():%Y-%m-%dT%H:%M:%S}"
 
+    def rows() -> list[dict[str, Any]]:
+        said = dsportal("usage", "--since", since, "--json")
+        return [one for one in json.loads(said.stdout)["rows"] if one["user"] == USER]
+
     def hours() -> tuple[float, float | None]:
         """Held and used ones."""
-        said = dsportal("usage", "--since", since, "--json")
-        (row,) = [one for one in json.loads(said.stdout)["rows"] if one["user"] == USER]
+        (row,) = rows()
         return row["gpu_hours"], row["gpu_hours_used"]
 
     start(token).raise_for_status()
     eventually(lambda: state_of(USER) == "running", timeout_s=90)
     (job,) = sessions_of(USER)
+    # slurmctld tells slurmdbd of a job in a message of its own, which may wait.
+    eventually(rows, timeout_s=30)
     assert hours()[1] is None, "simulated GPUs cannot be measured"
     answer = requests.post(
         f"{ADDRESS}/hub/api/dsportal/gpu-use",
