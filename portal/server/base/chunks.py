@@ -1,12 +1,17 @@
 """What every upload in chunks asks and answers, wherever its bytes go."""
 
-from dataclasses import dataclass
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from typing import Any
 
 from jupyter_server.base.handlers import APIHandler
 from tornado.web import HTTPError
 
 from dsportal.slurm.errors import PortalError
 from portal.server.base.authorization import whole_number
+from portal.server.base.rest import Route, route
 
 _MIB = 1024 * 1024
 _MOST_CHUNK_BYTES = 64 * _MIB
@@ -18,55 +23,54 @@ class UploadError(PortalError):
     http_status = 403
 
 
-@dataclass(frozen=True)
-class Chunk:
-    """Some bytes of a file.
+def upload_route(
+    pattern: str,
+    find: Callable[[APIHandler, int, int], AbstractAsyncContextManager[Any]],
+    *,
+    note: Callable[[], None],
+    run: Callable[[Callable[[], Any]], Awaitable[Any]] = asyncio.to_thread,
+) -> Route:
+    """Return the route of uploads to one kind of place.
 
-    Attributes:
-        offset: How many bytes of the file are before it.
-        replaces: Whether the file may replace one of its name.
+    All requests have `path`, `size` in bytes and `modified` in ms of Unix time. PUT takes the bytes
+    from `offset` on: 400 for a wrong number, 413 for more than 64 MiB.
+
+    Args:
+        find: Holds the upload that a request is about, by its size and time: an object with the
+            methods `state`, `write` and `remove` of `portal.server.files.upload.Upload`.
+        note: Called with each chunk.
+        run: Calls a function in a thread.
     """
 
-    offset: int
-    content: bytes
-    replaces: bool
+    def found(request: APIHandler) -> AbstractAsyncContextManager[Any]:
+        return find(request, _number(request, "size"), _number(request, "modified"))
 
+    async def look(request: APIHandler) -> Any:
+        async with found(request) as upload:
+            return await run(upload.state)
 
-class ChunksHandler(APIHandler):
-    """Arguments of all requests: `path`, `size` in bytes, `modified` in ms of Unix time."""
-
-    auth_resource = "contents"
-
-    def read_chunk(self) -> Chunk:
-        """Return what a PUT request sends.
-
-        Raises:
-            HTTPError: 400 for a wrong offset, 413 for more than 64 MiB.
-        """
-        content = self.request.body
+    async def take(request: APIHandler) -> dict[str, int]:
+        content = request.request.body
         if len(content) > _MOST_CHUNK_BYTES:
             raise HTTPError(413, f"A chunk has at most {_MOST_CHUNK_BYTES} bytes.")
-        replaces = self.get_query_argument("replaces", "") == "1"
-        return Chunk(self.read_number("offset"), content, replaces)
+        offset = _number(request, "offset")
+        replaces = request.get_query_argument("replaces", "") == "1"
+        note()
+        async with found(request) as upload:
+            write = partial(upload.write, offset, content, replaces=replaces)
+            return {"offset": await run(write)}
 
-    def on_finish(self) -> None:
-        """Free the body, which may have 64 MiB.
+    async def remove(request: APIHandler) -> dict[str, Any]:
+        async with found(request) as upload:
+            # In no thread of `run`, which what is given up may hold.
+            await asyncio.to_thread(upload.remove)
+        return {}
 
-        JupyterHub's code for sessions gives each handler a function that holds the handler, so
-        that both stay until Python's collector of cycles comes by. It counts objects, not bytes.
+    return route(pattern, "contents", get=look, put=take, delete=remove)
 
-        Source:
-            JupyterHub 6.1.1, `JupyterHubIdentityProvider._patch_get_login_url`.
-        """
-        self.request.body = b""
 
-    def read_number(self, name: str) -> int:
-        """Return an argument of the request.
-
-        Raises:
-            HTTPError: 400 if it is not a whole number of 0 or more.
-        """
-        number = whole_number(self.get_query_argument(name), -1)
-        if number < 0:
-            raise HTTPError(400, f"{name} must be a whole number of 0 or more.")
-        return number
+def _number(request: APIHandler, name: str) -> int:
+    number = whole_number(request.get_query_argument(name), -1)
+    if number < 0:
+        raise HTTPError(400, f"{name} must be a whole number of 0 or more.")
+    return number

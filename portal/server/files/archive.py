@@ -6,6 +6,8 @@ import tarfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
+from dsportal.slurm.errors import PortalError
+
 BLOCK_BYTES = tarfile.BLOCKSIZE
 CHUNK_BYTES = 1024 * 1024
 LEFT_OUT = "NOT-IN-THIS-ARCHIVE.txt"
@@ -41,14 +43,16 @@ def stream_archive(folder: Path, *, with_hidden: bool) -> Generator[bytes, None,
         folder: An absolute path.
         with_hidden: Whether names that begin with a dot are in it.
 
-    Raises:
-        OSError: If the folder itself cannot be read.
-
     Source:
         pax(1), "ustar Interchange Format"; tar(5), two blocks of zeros at the end.
     """
     left_out = _LeftOut()
-    os.close(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+    try:
+        os.close(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+    except OSError as error:
+        raise PortalError(
+            f"{folder.name} cannot be read: {error.strerror}.", http_status=404
+        ) from error
 
     def note_unreadable(error: OSError) -> None:
         name = os.path.relpath(str(error.filename), folder)

@@ -2,25 +2,26 @@
 
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
-from urllib.parse import quote
 
 from jupyter_server.base.handlers import APIHandler, JupyterHandler, path_regex
 from jupyter_server.services.contents.handlers import ContentsHandler
-from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError
 
-from portal.server.base.authorization import RouteArguments, for_the_user
-from portal.server.base.chunks import Chunk, ChunksHandler
+from portal.server.base.authorization import RouteArguments
+from portal.server.base.chunks import upload_route
+from portal.server.base.download import Download, download_route
 from portal.server.base.preview import Preview, PreviewError, check_kind, preview
 from portal.server.base.rest import Route, route
 from portal.server.s3.contents import S3Contents, split
 from portal.server.s3.errors import S3Error, S3KeysError, S3NotFoundError
 from portal.server.s3.keys import Keys
-from portal.server.s3.store import Entry, Store
-from portal.server.s3.upload import S3Uploads
+from portal.server.s3.store import Store
+from portal.server.s3.upload import Place, S3File, S3Upload
 
 _MIB = 1024 * 1024
 # Whoever looks at a file waits for all of it.
@@ -85,104 +86,27 @@ class S3ContentsHandler(RouteArguments, ContentsHandler):
         raise told if isinstance(told, HTTPError) else HTTPError(code, message)
 
 
-class S3FilesHandler(RouteArguments, JupyterHandler):
-    """A file of S3, for downloads."""
-
-    auth_resource = "contents"
-    write_error = APIHandler.write_error
-
-    store: Store
-    note: Callable[[], None]
-
-    @for_the_user
-    async def get(self, path: str = "") -> None:
-        """Send the file `path` while it is read from S3.
-
-        Raises:
-            HTTPError: 404 if it is not there, 403 for the keys, 502 if S3 does not answer.
-        """
-        bucket, key = split(path)
-        entry = await self.store.run(lambda: self._look(bucket, key))
-        pieces = self.store.pieces(bucket, key, _MIB)
-        piece = await self.store.run(lambda: next(pieces, b""))
-        # Never shown as a page: a file may hold a script.
-        self.set_header("Content-Type", "application/octet-stream")
-        self.set_header("Content-Disposition", f"attachment; filename*=utf-8''{quote(entry.name)}")
-        self.set_header("X-Content-Type-Options", "nosniff")
-        self.set_header("Cache-Control", "no-store")
-        self.set_header("Content-Length", str(entry.size_bytes))
-        self.set_header("X-Accel-Buffering", "no")
-        try:
-            while piece:
-                self.write(piece)
-                await self.flush()
-                self.note()
-                piece = await self.store.run(lambda: next(pieces, b""))
-        except StreamClosedError:
-            self.log.info("The download of %s was given up", path)
-        finally:
-            await self.store.run(pieces.close)
-
-    def _look(self, bucket: str, key: str) -> Entry:
-        entry = self.store.look(bucket, key) if key else None
-        if entry is None:
-            raise HTTPError(404, f"{key or bucket} is not a file. Reload the list.")
-        return entry
+async def _download(store: Store, _: JupyterHandler, path: str) -> Download:
+    bucket, key = split(path)
+    entry = await store.run(lambda: store.look(bucket, key)) if key else None
+    if entry is None:
+        raise HTTPError(404, f"{key or bucket} is not a file. Reload the list.")
+    pieces = store.pieces(bucket, key, _MIB)
+    return Download(name=entry.name, pieces=pieces, size_bytes=entry.size_bytes)
 
 
-class S3UploadHandler(RouteArguments, ChunksHandler):
-    """A file that is uploaded in chunks."""
-
-    store: Store
-    uploads: S3Uploads
-    note: Callable[[], None]
-
-    @for_the_user
-    async def get(self) -> None:
-        """Return what is there of it; of all bytes, only once S3 has the file."""
-        place = self._place()
-
-        def look() -> dict[str, Any]:
-            upload = self.uploads.of(*place)
-            return {
-                "offset": 0 if upload is None else upload.arrived(),
-                # A finished upload of this very file is not in its own way.
-                "is_taken": upload is None and self.store.look(*place[:2]) is not None,
-                "other_parts": [],
-            }
-
-        self.finish(await self.store.run(look))
-
-    @for_the_user
-    async def put(self) -> None:
-        """Take the bytes from `offset` on: 200 and the next offset."""
-        place, chunk = self._place(), self.read_chunk()
-        self.note()
-        self.finish(await self.store.run(lambda: {"offset": self._write(place, chunk)}))
-
-    @for_the_user
-    async def delete(self) -> None:
-        """Give the upload up."""
-        self.uploads.cancel(*self._place())
-        self.finish({})
-
-    def _write(self, place: tuple[str, str, int, int], chunk: Chunk) -> int:
-        upload = self.uploads.of(*place)
-        if upload is None or (chunk.offset == 0 and upload.is_over):
-            if not chunk.replaces and self.store.look(*place[:2]) is not None:
-                name = place[1].rpartition("/")[2]
-                raise S3Error(f"{name} is already in this folder. Rename one of the two.")
-            upload = self.uploads.begin(*place)
-        return upload.feed(chunk.offset, chunk.content)
-
-    def _place(self) -> tuple[str, str, int, int]:
-        try:
-            bucket, key = split(self.get_query_argument("path"))
-        except S3Error as error:
-            raise HTTPError(404, error.message) from error
-        if not key:
-            raise HTTPError(400, "Open a bucket first: files lie in buckets.")
-        return bucket, key, self.read_number("size"), self.read_number("modified")
+@asynccontextmanager
+async def _upload(
+    store: Store,
+    known: dict[Place, S3Upload],
+    request: APIHandler,
+    size_bytes: int,
+    modified_ms: int,
+) -> AsyncIterator[S3File]:
+    bucket, key = split(request.get_query_argument("path"))
+    if not key:
+        raise HTTPError(400, "Open a bucket first: files lie in buckets.")
+    yield S3File(store, known, (bucket, key, size_bytes, modified_ms))
 
 
 def keys_route(store: Store) -> Route:
@@ -223,13 +147,17 @@ def _read_keys(request: APIHandler) -> Keys:
         raise HTTPError(400, error.message) from error
 
 
-def s3_routes(store: Store, contents: S3Contents, uploads: S3Uploads, note: Any) -> list[Any]:
+def s3_routes(
+    store: Store, contents: S3Contents, uploads: dict[Place, S3Upload], note: Callable[[], None]
+) -> list[Route]:
     """Return the routes of the drive; `note` is called with each piece of a file."""
-    transfers = {"store": store, "note": note}
+    contents_route = rf"/portal/api/s3/contents{path_regex}"
+    files_route = rf"/portal/api/s3/files{path_regex}"
+    uploads_route = "/portal/api/s3/uploads"
     return [
-        (rf"/portal/api/s3/contents{path_regex}", S3ContentsHandler, {"contents": contents}),
-        (rf"/portal/api/s3/files{path_regex}", S3FilesHandler, transfers),
-        (r"/portal/api/s3/uploads", S3UploadHandler, {**transfers, "uploads": uploads}),
+        (contents_route, S3ContentsHandler, {"contents": contents}),
+        download_route(files_route, partial(_download, store), note=note, run=store.run),
+        upload_route(uploads_route, partial(_upload, store, uploads), note=note, run=store.run),
         keys_route(store),
     ]
 

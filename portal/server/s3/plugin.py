@@ -8,7 +8,7 @@ from portal.server.base.feature import Feature, Plugin, Shared
 from portal.server.s3.contents import S3Contents
 from portal.server.s3.handlers import s3_preview_routes, s3_routes
 from portal.server.s3.store import Store
-from portal.server.s3.upload import S3Uploads
+from portal.server.s3.upload import Place, S3Upload
 from portal.settings.session_tables import SessionTables
 
 
@@ -40,7 +40,7 @@ def load(shared: Shared) -> Feature:
         home=Path.home(),
         profile=os.environ.get("AWS_PROFILE", "") or "default",
     )
-    uploads = S3Uploads(store)
+    uploads: dict[Place, S3Upload] = {}
     # Jupyter's own rules for hidden files and trust hold here.
     own = shared.server.contents_manager
     drive = S3Contents(
@@ -49,7 +49,8 @@ def load(shared: Shared) -> Feature:
     previews = s3_preview_routes(store) if settings.files.previews else []
 
     async def stop() -> None:
-        uploads.stop()
+        for upload in uploads.values():
+            upload.cancel()
         store.close()
 
     return Feature(

@@ -3,6 +3,7 @@
 import socket
 import threading
 from contextlib import suppress
+from typing import Any
 
 from dsportal.slurm.errors import PortalError
 from portal.server.s3.errors import S3Error, S3SilentError
@@ -128,41 +129,64 @@ class S3Upload:
                 self._given.close()
 
 
-class S3Uploads:
-    """The uploads that this server knows, by place, size and time of the file."""
+# Bucket, key, size in bytes, and when the user's computer last changed it.
+Place = tuple[str, str, int, int]
 
-    def __init__(self, store: Store) -> None:
+
+class S3File:
+    """A file whose upload may have begun, as `portal.server.base.chunks` asks for it.
+
+    Args:
+        known: The uploads that this server knows.
+    """
+
+    def __init__(self, store: Store, known: dict[Place, S3Upload], place: Place) -> None:
         self._store = store
-        self._known: dict[tuple[str, str, int, int], S3Upload] = {}
+        self._known = known
+        self._place = place
 
-    def of(self, bucket: str, key: str, size_bytes: int, modified_ms: int) -> S3Upload | None:
-        """Return the upload of a file; None if there is none, or it has failed."""
-        found = self._known.get((bucket, key, size_bytes, modified_ms))
-        return None if found is None or found.failed else found
+    def state(self) -> dict[str, Any]:
+        """Return what is there of it; of all bytes, only once S3 has the file."""
+        upload = self._upload()
+        return {
+            "offset": 0 if upload is None else upload.arrived(),
+            # A finished upload of this very file is not in its own way.
+            "is_taken": upload is None and self._is_taken(),
+            "other_parts": [],
+        }
 
-    def begin(self, bucket: str, key: str, size_bytes: int, modified_ms: int) -> S3Upload:
-        """Begin to upload a file."""
-        self._forget()
-        upload = S3Upload(self._store, bucket, key, size_bytes)
-        self._known[bucket, key, size_bytes, modified_ms] = upload
-        return upload
+    def write(self, offset: int, chunk: bytes, *, replaces: bool) -> int:
+        """Take the bytes from `offset` on; the first ones begin the upload.
 
-    def cancel(self, bucket: str, key: str, size_bytes: int, modified_ms: int) -> None:
-        """Give an upload up."""
-        upload = self._known.pop((bucket, key, size_bytes, modified_ms), None)
+        Returns:
+            How many bytes have arrived now.
+        """
+        upload = self._upload()
+        if upload is None or (offset == 0 and upload.is_over):
+            bucket, key, size_bytes, _ = self._place
+            if not replaces and self._is_taken():
+                name = key.rpartition("/")[2]
+                raise S3Error(f"{name} is already in this folder. Rename one of the two.")
+            # Those that have ended are known a while: the answer to the last chunk may be lost.
+            over = [place for place, other in self._known.items() if other.is_over]
+            for place in over[:-8]:
+                del self._known[place]
+            upload = S3Upload(self._store, bucket, key, size_bytes)
+            self._known[self._place] = upload
+        return upload.feed(offset, chunk)
+
+    def remove(self) -> None:
+        """Give the upload up."""
+        upload = self._known.pop(self._place, None)
         if upload is not None:
             upload.cancel()
 
-    def stop(self) -> None:
-        """Give all of them up."""
-        for upload in self._known.values():
-            upload.cancel()
+    def _upload(self) -> S3Upload | None:
+        found = self._known.get(self._place)
+        return None if found is None or found.failed else found
 
-    def _forget(self) -> None:
-        # Those that have ended are known a while: the answer to the last chunk may be lost.
-        over = [place for place, upload in self._known.items() if upload.is_over]
-        for place in over[:-8]:
-            del self._known[place]
+    def _is_taken(self) -> bool:
+        return self._store.look(*self._place[:2]) is not None
 
 
 def part_bytes(size_bytes: int) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from dsportal.slurm.errors import PortalError
 from portal.server.files.archive import LEFT_OUT, stream_archive
 
 
@@ -97,5 +98,5 @@ def test_a_file_that_becomes_shorter_meanwhile_leaves_the_rest_intact(folder: Pa
 
 
 def test_a_folder_that_is_not_there_is_an_error_before_the_first_byte(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(PortalError, match="cannot be read: No such file"):
         next(stream_archive(tmp_path / "none", with_hidden=False))

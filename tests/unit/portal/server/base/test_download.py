@@ -9,7 +9,7 @@ from tornado.httpserver import HTTPServer
 from tornado.testing import bind_unused_port
 from tornado.web import Application, RequestHandler
 
-from portal.server.files.handlers import send_pieces
+from portal.server.base.download import Download, send
 
 PIECE = b"x" * 300_000
 END = b"0\r\n\r\n"
@@ -23,7 +23,8 @@ def answer_of(pieces: Generator[bytes, None, None]) -> tuple[bytes, int]:
         log = logging.getLogger("sender")
 
         async def get(self) -> None:
-            await send_pieces(self, pieces, "photos", lambda: noted.append(None))
+            found = Download(name="photos", pieces=pieces)
+            await send(self, found, note=lambda: noted.append(None))
 
     async def ask() -> bytes:
         server = HTTPServer(Application([("/", Sender)]))
