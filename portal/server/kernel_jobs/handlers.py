@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import json
+from collections.abc import Callable
 from typing import Any
 
 from jupyter_server.base.handlers import APIHandler
 from tornado.web import HTTPError
 
 from dsportal.slurm.errors import OptionsError, PortalError
-from portal.server.base.authorization import for_the_user
 from portal.server.base.guest_rights import is_guest
+from portal.server.base.rest import Answer, Route, route
 from portal.server.kernel_jobs.follow_up import FollowUp
 from portal.server.kernel_jobs.idle_gpus import IdleGpus
 from portal.server.kernel_jobs.kernel_jobs import KernelJobs
@@ -19,119 +19,66 @@ from portal.server.kernel_jobs.request import GpuRequest, parse_request
 from portal.settings.kernel_jobs import KernelJobSettings
 
 
-class _GpusHandler(APIHandler):
-    auth_resource = "kernels"
+def kernel_gpu_routes(
+    jobs: KernelJobs, settings: KernelJobSettings, idle: IdleGpus, follow_up: FollowUp
+) -> list[Route]:
+    """Return the routes of the GPUs of kernels; a guest asks for none."""
 
-    def initialize(self, jobs: KernelJobs, settings: KernelJobSettings) -> None:
-        """Store the arguments of the route."""
-        self.jobs = jobs
-        self.site = settings
-
-
-class KernelGpusHandler(_GpusHandler):
-    """The GPUs of one kernel."""
-
-    # A tab asks every few seconds, which must not count as activity.
-    _track_activity = False
-
-    @for_the_user
-    async def get(self, kernel_id: str) -> None:
-        """Describe them; see `KernelJobs.describe`."""
-        self.finish(json.dumps(self.jobs.describe(kernel_id)))
-
-    @for_the_user
-    async def post(self, kernel_id: str) -> None:
-        """Ask for `gpus` for `hours`: 202; how it goes on is in the description.
-
-        `variables` is "always" or "never"; without it the user's setting counts.
-        """
-        _refuse_guest(self)
-        request = _requested(self, self.site)
-        if kernel_id not in self.jobs.kernels:
+    async def ask(request: APIHandler, kernel_id: str) -> Answer:
+        _refuse_guest(request)
+        wanted = _requested(request, settings)
+        if kernel_id not in jobs.kernels:
             raise HTTPError(404, "This session has no such kernel.")
-        task = asyncio.create_task(self.jobs.change(kernel_id, request))
+        task = asyncio.create_task(jobs.change(kernel_id, wanted))
         task.add_done_callback(_heard)
-        # A refusal that is known at once is the answer.
+        # A refusal that is known at once is the answer; all else is in the description.
         await asyncio.sleep(0)
         if task.done() and (error := task.exception()) is not None:
             raise error
-        self.set_status(202)
-        self.finish(json.dumps(self.jobs.describe(kernel_id)))
+        return Answer(202, jobs.describe(kernel_id))
 
-    @for_the_user
-    async def delete(self, kernel_id: str) -> None:
-        """Cancel what the kernel waits for: 204."""
-        _refuse_guest(self)
-        self.jobs.cancel(kernel_id)
-        self.set_status(204)
-        self.finish()
+    def cancel(request: APIHandler, kernel_id: str) -> None:
+        _refuse_guest(request)
+        jobs.cancel(kernel_id)
 
+    async def forecast(request: APIHandler, kernel_id: str) -> dict[str, str]:
+        _refuse_guest(request)
+        return {"message": await jobs.forecast(kernel_id, _requested(request, settings))}
 
-class ForecastHandler(_GpusHandler):
-    """When a kernel would have GPUs."""
+    async def save(request: APIHandler) -> dict[str, Any]:
+        _refuse_guest(request)
+        return {"words": await follow_up.save()}
 
-    # A dialog asks with each change, which must not count as activity.
-    _track_activity = False
-
-    @for_the_user
-    async def post(self, kernel_id: str) -> None:
-        """Ask Slurm; nothing is queued: 200 and `{"message": sentence}`, or why it is refused."""
-        _refuse_guest(self)
-        request = _requested(self, self.site)
-        self.finish({"message": await self.jobs.forecast(kernel_id, request)})
-
-
-class FollowUpHandler(APIHandler):
-    """The session that follows this one."""
-
-    auth_resource = "kernels"
-
-    def initialize(self, follow_up: FollowUp) -> None:
-        """Store the argument of the route."""
-        self.follow_up = follow_up
-
-    @for_the_user
-    async def post(self) -> None:
-        """Save the variables of all notebooks for it: 200, and `words` for each."""
-        _refuse_guest(self)
-        self.finish(json.dumps({"words": await self.follow_up.save()}))
+    # A tab asks every few seconds, and a dialog with each change.
+    return [
+        _route(
+            "kernels/([^/]+)/gpus",
+            is_polled=True,
+            get=lambda _, kernel_id: jobs.describe(kernel_id),
+            post=ask,
+            delete=cancel,
+        ),
+        _route("kernels/([^/]+)/gpus/forecast", is_polled=True, post=forecast),
+        _route("kernel-gpus", get=lambda _: jobs.choices(settings)),
+        _route("kernel-gpus/held", is_polled=True, get=lambda _: idle.list_held()),
+        _route("kernel-gpus/follow-up", post=save),
+    ]
 
 
-class GpuChoicesHandler(_GpusHandler):
-    """What the dialog of the button offers."""
-
-    @for_the_user
-    async def get(self) -> None:
-        """List them; see `KernelJobs.choices`."""
-        self.finish(json.dumps(await self.jobs.choices(self.site)))
+def _route(pattern: str, *, is_polled: bool = False, **methods: Callable[..., Any]) -> Route:
+    return route(rf"/portal/api/{pattern}", "kernels", is_polled=is_polled, **methods)
 
 
-class HeldGpusHandler(APIHandler):
-    """The GPUs of all kernels of the session."""
-
-    auth_resource = "kernels"
-    _track_activity = False
-
-    def initialize(self, idle: IdleGpus) -> None:
-        """Store the argument of the route."""
-        self.idle = idle
-
-    @for_the_user
-    async def get(self) -> None:
-        """List them; see `IdleGpus.list_held`."""
-        self.finish(json.dumps(await self.idle.list_held()))
-
-
-def _requested(handler: APIHandler, settings: KernelJobSettings) -> GpuRequest:
-    body = handler.get_json_body()
+def _requested(request: APIHandler, settings: KernelJobSettings) -> GpuRequest:
+    body = request.get_json_body()
     if not isinstance(body, dict):
         raise OptionsError("The body has to be an object with gpus and, if wanted, hours.")
     gpus, hours, variables = (body.get(name) for name in ("gpus", "hours", "variables"))
     return parse_request(gpus, hours, settings, variables=variables)
 
 
-def _refuse_guest(handler: APIHandler) -> None:
-    if is_guest(handler):
+def _refuse_guest(request: APIHandler) -> None:
+    if is_guest(request):
         raise HTTPError(403, "Only the owner of this session asks for GPUs in it.")
 
 

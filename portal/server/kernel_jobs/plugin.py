@@ -13,13 +13,7 @@ from portal.server.base.idle import IdlePolicy
 from portal.server.base.kernel_listener import Death
 from portal.server.kernel_jobs.cells import Cells
 from portal.server.kernel_jobs.follow_up import FollowUp
-from portal.server.kernel_jobs.handlers import (
-    FollowUpHandler,
-    ForecastHandler,
-    GpuChoicesHandler,
-    HeldGpusHandler,
-    KernelGpusHandler,
-)
+from portal.server.kernel_jobs.handlers import kernel_gpu_routes
 from portal.server.kernel_jobs.idle_gpus import IdleGpus
 from portal.server.kernel_jobs.kernel_jobs import KernelJobs
 from portal.server.kernel_jobs.preference import read_preference
@@ -51,23 +45,14 @@ def load(shared: Shared) -> Feature:
             task.add_done_callback(tasks.discard)
 
     shared.listener.on_death(on_death)
-    arguments = {"jobs": jobs, "settings": settings}
-    routes = [
-        (r"/portal/api/kernels/([^/]+)/gpus", KernelGpusHandler, arguments),
-        (r"/portal/api/kernels/([^/]+)/gpus/forecast", ForecastHandler, arguments),
-        (r"/portal/api/kernel-gpus", GpuChoicesHandler, arguments),
-        (r"/portal/api/kernel-gpus/held", HeldGpusHandler, {"idle": idle}),
-        (r"/portal/api/kernel-gpus/follow-up", FollowUpHandler, {"follow_up": follow_up}),
-    ]
 
     async def stop() -> None:
         await idle.stop()
         await jobs.stop()
 
-    page_data = {"kernelGpus": True}
     return Feature(
-        routes=routes,
-        page_data=page_data,
+        routes=kernel_gpu_routes(jobs, settings, idle, follow_up),
+        page_data={"kernelGpus": True},
         prepare=follow_up.forget_old,
         start=idle.start,
         stop=stop,
