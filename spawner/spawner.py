@@ -137,7 +137,7 @@ class SlurmGPUSpawner(SessionMixin):
                     await self._rows.wait_for_lock()
                     return url
         finally:
-            self.cluster.expire_catalog()
+            self.cluster.catalog.expire()
             job.progress.finish()
 
     async def poll(self) -> int | None:
@@ -219,7 +219,7 @@ class SlurmGPUSpawner(SessionMixin):
         self.job_id = ""
         if self._job is not None:
             self.cluster.forecasts.forget(self._job.session.session_id)
-            self.cluster.forget_allocations(self.user.name)
+            self.cluster.allocations.forget(lambda user, _: user == self.user.name)
             self._job.close()
             self._job = None
         self._progress.finish()
@@ -270,7 +270,7 @@ class SlurmGPUSpawner(SessionMixin):
         return describe_gpus(session.n_gpus, are_simulated=self.simulated_gpus)
 
     def _on_end(self) -> None:
-        self.cluster.expire_catalog()
+        self.cluster.catalog.expire()
         # JupyterHub itself would notice only at its next poll.
         if self._job is not None and self._job.session.is_ready and self._poll_callback:
             notice = asyncio.ensure_future(self.poll_and_notify())

@@ -67,12 +67,12 @@ class ClusterOffer:
     @property
     def most_gpus(self) -> int | None:
         """GPUs of the largest session that the user can have; None if nothing is known yet."""
-        catalog = self.cluster.known_catalog
+        catalog = self.cluster.catalog.latest()
         return None if catalog is None else most_gpus(catalog, self.limits)
 
     async def read_catalog(self) -> Catalog:
         """Return the cluster's partitions, nodes and GPUs, a few seconds old at most."""
-        return await self.cluster.read_catalog()
+        return await self.cluster.catalog.get()
 
     def owned_limits(self, options: JobOptions) -> OwnedLimits:
         """Return the limits of the site, of the user's groups and of Slurm's accounting.
@@ -109,7 +109,7 @@ class ClusterOffer:
         names = read_traits(self.traits, ChoiceSettings).reservations
         if not names:
             return {}
-        known = await self.cluster.read_reservations()
+        known = await self.cluster.reservations.get()
         return {name: known[name] for name in names if name in known}
 
     def account_of(self, options: JobOptions) -> str | None:
@@ -118,7 +118,7 @@ class ClusterOffer:
 
     def find_alternatives(self, options: JobOptions) -> dict[str, Any]:
         """Return what of a session's request its user could have chosen otherwise, by field."""
-        limits, catalog = self.limits, self.cluster.known_catalog
+        limits, catalog = self.limits, self.cluster.catalog.latest()
         types = set() if catalog is None else set(offered_gpu_types(catalog, limits))
         return {
             "gpu_type": options.gpu_type or "",

@@ -127,7 +127,7 @@ async def _read_job(
 
 
 async def _partition_ceiling(spawner: SessionMixin, name: str) -> WalltimeLimit:
-    partition = (await spawner.cluster.read_catalog()).partitions.get(name)
+    partition = (await spawner.cluster.catalog.get()).partitions.get(name)
     if partition is None:
         raise ExtensionError(
             f"The partition {name} of the session no longer exists in Slurm. Save your work and "
@@ -164,7 +164,7 @@ async def _budget_ceiling(spawner: SessionMixin, job: RunningJob) -> WalltimeLim
     )
     shape = resources_per_gpu(
         spawner.on(session.cluster).traits,
-        await spawner.cluster.read_catalog(),
+        await spawner.cluster.catalog.get(),
         n_gpus=session.n_gpus,
         partition=session.partition or None,
         gpu_type=session.gpu_type,

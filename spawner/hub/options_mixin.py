@@ -12,7 +12,8 @@ from spawner.hub.cluster_offer import ClusterOffer
 from spawner.options.job_options import parse_cluster
 from spawner.options.request import SessionRequest, normal_form
 from spawner.options.traits import SiteTraits, traits_on
-from spawner.session.cluster import Cluster, shared_cluster
+from spawner.session.cluster import Cluster
+from spawner.session.clusters import shared_cluster
 from spawner.session.database import SpawnerDatabase
 from spawner.session.session import Session
 from spawner.session.spawn_error import StartFailedError

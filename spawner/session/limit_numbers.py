@@ -90,7 +90,7 @@ def with_numbers(
 
 async def _situation(cluster: Cluster, session: Session, text: str) -> Situation:
     situation = describe_situation(session)
-    catalog = cluster.known_catalog
+    catalog = cluster.catalog.latest()
     partition = session.partition or None
     if catalog is not None and partition in catalog.partitions:
         max_walltime_s = catalog.max_walltime_s(partition)
@@ -100,6 +100,6 @@ async def _situation(cluster: Cluster, session: Session, text: str) -> Situation
         return situation
     with contextlib.suppress(SlurmError, TimeoutError):
         # The other sessions that ask wait for the same answer.
-        in_use = await asyncio.wait_for(cluster.read_gpus_in_use(), _LONGEST_WAIT_S)
+        in_use = await asyncio.wait_for(cluster.gpus_in_use.get(), _LONGEST_WAIT_S)
         return with_numbers(situation, limit, session, cluster.associations, in_use)
     return situation

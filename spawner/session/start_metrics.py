@@ -39,7 +39,7 @@ async def expect_start(
     """
     made_at = datetime.now(UTC)
     with contextlib.suppress(SlurmError, asyncio.TimeoutError):
-        if has_room(await cluster.read_catalog(), request):
+        if has_room(await cluster.catalog.get(), request):
             cluster.forecasts.expect(session.session_id, made_at, made_at=made_at)
             return
         asked = cluster.forecaster.forecast(question)

@@ -23,6 +23,7 @@ from traitlets import Unicode, default
 from dsportal.slurm.errors import PortalError
 from dsportal.slurm.states import JobState
 from dsportal.slurm.used import JobUse
+from spawner.cache import Cache
 from spawner.errors import SlurmUnavailableError
 from spawner.forecast.accuracy import Accuracy
 from spawner.forecast.forecaster import Forecast
@@ -71,6 +72,10 @@ class Cluster:
 
     def __init__(self, name: str = "") -> None:
         self.name = name
+        self.jobs = Cache(self._read_jobs, fresh_s=0.0)
+        self.allocations = Cache(self._read_allocations, fresh_s=0.0)
+        self.uses = Cache(self._read_uses, fresh_s=0.0)
+        self.spaces = SimpleNamespace(get_within=self._read_spaces)
 
     def __getattr__(self, name: str) -> Any:
         return json.loads(Path(os.environ["STAND_IN_CLUSTER"]).read_text())[name]
@@ -79,7 +84,7 @@ class Cluster:
     def forecasts(self) -> Any:
         return SimpleNamespace(accuracy=Accuracy(**self.accuracy) if self.accuracy else None)
 
-    async def read_jobs(self, *, patience_s: float) -> ClusterJobs | None:
+    async def _read_jobs(self) -> ClusterJobs:
         if self.slurm_is_down:
             raise SlurmUnavailableError("Slurm does not answer.")
         # With blanks between the fields, as is read best.
@@ -88,12 +93,10 @@ class Cluster:
 
     async def latest_jobs(self, *, patience_s: float) -> ClusterJobs:
         with contextlib.suppress(SlurmUnavailableError):
-            return await self.read_jobs(patience_s=patience_s) or ClusterJobs()
+            return await self.jobs.get()
         return ClusterJobs()
 
-    async def read_allocations(
-        self, user: str, since: datetime, *, patience_s: float
-    ) -> list[Allocation] | None:
+    async def _read_allocations(self, user: str, since: datetime) -> list[Allocation]:
         if self.accounting_is_down:
             raise SlurmUnavailableError("Slurm's accounting does not answer.")
         now = datetime.now()
@@ -101,13 +104,11 @@ class Cluster:
         jobs = [Allocation(starts_at=now - held, ends_at=now, n_gpus=1)]
         return jobs + [_past_session(now, **one) for one in self.past_sessions]
 
-    async def read_uses(
-        self, job_ids: tuple[int, ...], *, patience_s: float
-    ) -> Mapping[str, JobUse] | None:
+    async def _read_uses(self, job_ids: tuple[int, ...]) -> Mapping[str, JobUse]:
         return {str(n): JobUse(elapsed_s=3600, n_cores=8, cpu_s=7200) for n in job_ids}
 
-    async def read_spaces(
-        self, user: str, folders: tuple[str, ...], *, patience_s: float
+    async def _read_spaces(
+        self, patience_s: float, user: str, folders: tuple[str, ...]
     ) -> dict[str, Space | None] | None:
         percents = self.used_percent
         if percents is None:

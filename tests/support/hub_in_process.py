@@ -38,8 +38,10 @@ class Slurm:
     answers = True
     jobs = ClusterJobs()
 
-    async def read_catalog(self) -> None:
-        """Raise if Slurm does not answer."""
+    def __init__(self) -> None:
+        self.catalog = SimpleNamespace(get=self._read_catalog)
+
+    async def _read_catalog(self) -> None:
         if not self.answers:
             raise SlurmUnavailableError("Slurm does not answer.")
 

@@ -31,7 +31,8 @@ from portal.hub.pages.stop_handler import stop_session
 from portal.hub.pages.suspension import is_suspended
 from spawner import __version__
 from spawner.hub.session_mixin import SessionMixin
-from spawner.session.cluster import Cluster, find_clusters, latest_jobs_of
+from spawner.session.cluster import Cluster
+from spawner.session.clusters import find_clusters, latest_jobs_of
 from spawner.slurm.cluster_jobs import ClusterJobs
 from spawner.unwritable_database import has_room
 
@@ -53,7 +54,7 @@ class OperationHandler(APIHandler):
             return "not asked"
         try:
             # It ends by itself after `slurm_timeout_s`: a Slurm that starts wait for is no fault.
-            await cluster.read_catalog()
+            await cluster.catalog.get()
         except PortalError as error:
             return error.message
         return "answers"

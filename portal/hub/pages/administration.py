@@ -13,7 +13,7 @@ from portal.hub.messages.stop_notices import MOST_CHARACTERS, shared_notices
 from portal.hub.pages.all_sessions import describe_administration, list_sessions
 from portal.hub.pages.home import PATIENCE_S
 from portal.hub.pages.stop_handler import stop_session
-from spawner.session.cluster import latest_jobs_of
+from spawner.session.clusters import latest_jobs_of
 
 STOPS_SESSIONS = "delete:servers"
 

@@ -53,7 +53,7 @@ class ClusterHandler(BaseHandler):
             problem = error.message
         jobs, jobs_problem = None, ""
         try:
-            jobs = await here.cluster.read_jobs(patience_s=_PATIENCE_S)
+            jobs = await here.cluster.jobs.get_within(_PATIENCE_S)
         except PortalError as error:
             jobs_problem = error.message
         return describe_cluster(

@@ -26,7 +26,8 @@ from portal.hub.settings.site_storage import SiteStorage
 from portal.hub.sharing.grants import Grant, Grants
 from portal.hub.sharing.shares import SharedSession, key_of, list_shared_sessions, list_shares
 from spawner.hub.session_mixin import SessionMixin
-from spawner.session.cluster import Cluster, latest_jobs_of
+from spawner.session.cluster import Cluster
+from spawner.session.clusters import latest_jobs_of
 from spawner.slurm.cluster_jobs import ClusterJob
 from spawner.space import Space
 
@@ -201,9 +202,7 @@ class HomePage:
         now = self._now()
         until_s = time.monotonic() + PATIENCE_S
         try:
-            allocations = await cluster.read_allocations(
-                user, usage_start(now), patience_s=PATIENCE_S
-            )
+            allocations = await cluster.allocations.get_within(PATIENCE_S, user, usage_start(now))
         except PortalError as error:
             return UsageView(problem=error.message)
         if allocations is None:
@@ -213,7 +212,7 @@ class HomePage:
         uses: Mapping[str, JobUse] | None = None
         with contextlib.suppress(PortalError):
             left_s = max(0.0, until_s - time.monotonic())
-            uses = await cluster.read_uses(ids, patience_s=left_s)
+            uses = await cluster.uses.get_within(left_s, ids)
         if not cluster.name:
             # Sessions report to the hub by their user and job; ids are of one cluster alone.
             allocations = await asyncio.to_thread(self._gpu_record.fill_in, user, allocations)
@@ -224,9 +223,7 @@ class HomePage:
         personal = {place.folder_of(user.name) for place in self._written if place.is_personal}
         folders, here = {HOME: "Home folder", **own}, user.spawner.on("")
         try:
-            spaces = await here.cluster.read_spaces(
-                user.name, tuple(folders), patience_s=PATIENCE_S
-            )
+            spaces = await here.cluster.spaces.get_within(PATIENCE_S, user.name, tuple(folders))
         except PortalError as error:
             return StorageView(problem=error.message)
         if spaces is None:

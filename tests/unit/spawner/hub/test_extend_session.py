@@ -70,7 +70,7 @@ async def test_the_answer_says_the_new_end_itself(monkeypatch: pytest.MonkeyPatc
         cluster=SimpleNamespace(
             hub="hub",
             slurm=SimpleNamespace(accounting=Ceilings(), address=ClusterAddress()),
-            read_catalog=read_catalog,
+            catalog=SimpleNamespace(get=read_catalog),
             read_budgets_again=read_budgets_again,
             budgets=Budgets(),
         ),

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from spawner.cache import Cache
 from spawner.client.accounting import Accounting
 from spawner.client.command import Completed
 from spawner.errors import SlurmUnavailableError
 from spawner.options.traits import SiteTraits
-from spawner.session.cluster import Cluster, find_clusters, shared_cluster
+from spawner.session.cluster import Cluster
+from spawner.session.clusters import find_clusters, shared_cluster
 from spawner.slurm.associations import Associations
 from spawner.slurm.catalog import Catalog
 from tests.hub.private_hub import node_line
@@ -84,7 +86,7 @@ async def test_a_node_whose_address_is_not_known_is_reached_by_its_name(
     async def fail() -> Catalog:
         raise SlurmUnavailableError("no answer")
 
-    monkeypatch.setattr(cluster, "read_catalog", fail)
+    monkeypatch.setattr(cluster, "catalog", Cache(fail, fresh_s=1))
 
     assert await cluster.read_address("n1") == "n1"
     assert "The address of n1 is not known, its name is used: no answer" in caplog.text
@@ -96,7 +98,7 @@ async def test_an_address_is_the_one_that_slurm_knows(
     async def read_catalog() -> Catalog:
         return Catalog.parse(node_line("node01"))
 
-    monkeypatch.setattr(cluster, "read_catalog", read_catalog)
+    monkeypatch.setattr(cluster, "catalog", Cache(read_catalog, fresh_s=1))
 
     assert await cluster.read_address("node01") == "10.77.0.1"
     assert await cluster.read_address("added") == "added"

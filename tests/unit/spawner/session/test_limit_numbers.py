@@ -35,14 +35,15 @@ grace research normal cpu=8,mem=8G,node=1,billing=8
 
 
 class Cluster:
-    known_catalog = None
     associations = Associations.parse(USERS, QOS)
 
     def __init__(self, *, is_silent: bool = False) -> None:
         self.is_silent = is_silent
         self.n_queries = 0
+        self.catalog = SimpleNamespace(latest=lambda: None)
+        self.gpus_in_use = SimpleNamespace(get=self._read_gpus_in_use)
 
-    async def read_gpus_in_use(self) -> Any:
+    async def _read_gpus_in_use(self) -> Any:
         self.n_queries += 1
         if self.is_silent:
             raise SlurmUnavailableError("Slurm is not responding.")
@@ -128,7 +129,7 @@ async def test_slurm_is_asked_only_for_a_limit_on_gpus(reason: str) -> None:
 async def test_the_longest_session_of_the_partition_is_named() -> None:
     catalog = SimpleNamespace(partitions={"jupyter": None}, max_walltime_s=lambda _: 86_400)
     cluster = Cluster()
-    cluster.known_catalog = catalog  # type: ignore[assignment]
+    cluster.catalog.latest = lambda: catalog
 
     text = await sentence("PartitionTimeLimit", cluster, partition="jupyter", walltime_s=100_800)
 

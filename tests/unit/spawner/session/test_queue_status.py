@@ -143,7 +143,7 @@ async def test_the_log_says_that_slurm_is_silent_and_why_the_job_waits_once_it_a
     monkeypatch.setattr("spawner.session.queue_status._PAUSE_S", 0.001)
     progress = started()
     watcher = SimpleNamespace(is_silent=True, answered_at=NOW)
-    cluster: Any = SimpleNamespace(watcher=watcher, known_catalog=None)
+    cluster: Any = SimpleNamespace(watcher=watcher, catalog=SimpleNamespace(latest=lambda: None))
     job: Any = SimpleNamespace(
         progress=progress,
         record=record(JobState.PENDING),

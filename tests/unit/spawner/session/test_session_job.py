@@ -120,7 +120,7 @@ class Setting:
             slurm=self.slurm,
             watcher=self.watcher,
             read_address=self.read_address,
-            known_catalog=None,
+            catalog=SimpleNamespace(latest=lambda: None),
         )
         job = SessionJob(
             shared,

@@ -11,6 +11,7 @@ import pytest
 from prometheus_client import REGISTRY
 
 from dsportal.slurm.states import JobState
+from spawner.cache import Cache
 from spawner.errors import JobRejectedError, SlurmUnavailableError
 from spawner.forecast.accuracy import ForecastRecord
 from spawner.forecast.forecaster import Forecaster
@@ -73,7 +74,9 @@ class FakeCluster:
             fresh_s=60.0,
         )
 
-    async def read_catalog(self) -> Catalog:
+        self.catalog = Cache(self._read_catalog, fresh_s=0.0)
+
+    async def _read_catalog(self) -> Catalog:
         return catalog(self.n_used)
 
     async def test_submit(self, question: ForecastQuery) -> str:

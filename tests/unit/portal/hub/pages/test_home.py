@@ -44,27 +44,24 @@ def test_storage_says_what_is_free_and_warns_before_it_is_full(
     assert ("Delete what you no longer need" in bar.warning) is warns
 
 
+def answer_of(said: Any) -> Any:
+    async def get_within(patience_s: float, *key: Any) -> Any:
+        if isinstance(said, Exception):
+            raise said
+        return said
+
+    return SimpleNamespace(get_within=get_within)
+
+
 class FakeCluster:
     """Answers what a test says, or raises it."""
 
     name = ""
 
     def __init__(self, *, allocations: Any = (), spaces: Any = None) -> None:
-        self.allocations = allocations
-        self.spaces = spaces
-
-    async def read_allocations(self, user: str, since: datetime, *, patience_s: float) -> Any:
-        if isinstance(self.allocations, Exception):
-            raise self.allocations
-        return self.allocations
-
-    async def read_uses(self, job_ids: Any, *, patience_s: float) -> Any:
-        return {}
-
-    async def read_spaces(self, user: str, folders: Any, *, patience_s: float) -> Any:
-        if isinstance(self.spaces, Exception):
-            raise self.spaces
-        return self.spaces
+        self.allocations = answer_of(allocations)
+        self.uses = answer_of({})
+        self.spaces = answer_of(spaces)
 
 
 async def describe_budgets(patience_s: float) -> tuple[str, ...]:
@@ -193,16 +190,14 @@ async def test_two_answers_of_accounting_are_waited_for_as_long_as_one(
     clock = SimpleNamespace(monotonic=lambda: sum(waits))
     monkeypatch.setattr(home, "time", clock)
 
-    class Slow(FakeCluster):
-        async def read_allocations(self, user: str, since: datetime, *, patience_s: float) -> Any:
-            waits.append(patience_s)
-            return ()
+    async def wait(patience_s: float, *key: Any) -> Any:
+        waits.append(patience_s)
+        return () if len(waits) == 1 else None
 
-        async def read_uses(self, job_ids: Any, *, patience_s: float) -> Any:
-            waits.append(patience_s)
-            return None
+    slow = FakeCluster()
+    slow.allocations = slow.uses = SimpleNamespace(get_within=wait)
 
-    await page().describe(user_with(Slow()))
+    await page().describe(user_with(slow))
 
     assert waits == [home.PATIENCE_S, 0.0]
 
