@@ -46,10 +46,14 @@ class SessionProxy(ConfigurableHTTPProxy):
     # By route: when somebody used it last, as the proxy says, and as the database has it by now.
     _used_at: Mapping[str, str] = MappingProxyType({})
     _noted: dict[str, str]
+    # By route, while it is added: JupyterHub hands the name of the user on, and a look for the user
+    # by his name is a query.
+    _certificates: dict[str, str]
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self._noted = {}
+        self._certificates = {}
 
     @default("auth_token")
     def _read_token(self) -> str:
@@ -160,20 +164,25 @@ class SessionProxy(ConfigurableHTTPProxy):
             self.log.exception("It cannot be kept when sessions were used")
             self.app.db.rollback()
 
+    async def add_user(self, user: Any, server_name: str = "") -> None:
+        """Add the route to a session; it carries the certificate that its server has to show."""
+        spawner = user.spawners[server_name]
+        certificate = getattr(spawner, "certificate", "")
+        # A start that a full disk cut off, or a release without internal TLS meanwhile.
+        is_https = spawner.server.host.startswith("https:")
+        is_lost = is_https or getattr(spawner, "lacks_certificate", False)
+        if is_lost and not certificate:
+            self.log.error(
+                "No certificate is known for the session of %s; it has to be started again",
+                user.name,
+            )
+            return
+        self._certificates[spawner.proxy_spec] = certificate
+        await super().add_user(user, server_name)
+
     async def add_route(self, routespec: str, target: str, data: dict[str, Any]) -> None:
-        """Add a route; one to a session carries the certificate that its server has to show."""
-        certificate = ""
-        if "user" in data:
-            spawner = self.app.users[data["user"]].spawners[data["server_name"]]
-            certificate = getattr(spawner, "certificate", "")
-            # A start that a full disk cut off, or a release without internal TLS meanwhile.
-            is_lost = target.startswith("https:") or getattr(spawner, "lacks_certificate", False)
-            if is_lost and not certificate:
-                self.log.error(
-                    "No certificate is known for the session of %s; it has to be started again",
-                    data["user"],
-                )
-                return
+        """Add a route, with the certificate if `add_user` knew one."""
+        certificate = self._certificates.pop(routespec, "")
         proof = {"certificate": certificate} if certificate else {}
         await super().add_route(routespec, target, {**data, **proof})
 

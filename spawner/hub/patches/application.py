@@ -1,11 +1,14 @@
-"""JupyterHub: what a hub does before it takes up its sessions.
+"""JupyterHub: what a hub does before and after it takes up its sessions.
 
-* Checks: JupyterHub calls nobody between reading its configuration and its sessions.
-* Their rows, in a few queries: it follows each session to its user, and from there to all sessions
-  of that user, with a query for every step. With a thousand sessions that is most of a restart.
+* Checks before: JupyterHub calls nobody between reading its configuration and its sessions.
+* Their users before, in a few queries: it follows each session to its user with queries of its own.
+  With a thousand sessions that is most of a restart.
+* Their OAuth clients after, in one query: SQLAlchemy asks for that of each session whose row
+  changes, and with the first look at the proxy all of them change.
 
 Source:
-    JupyterHub 6.1.1, `JupyterHub.init_spawners`.
+    JupyterHub 6.1.1, `JupyterHub.init_spawners`. Its `populate_existing` forgets clients that were
+    loaded before.
 
 Shown by:
     tests/unit/spawner/hub/patches/test_application.py
@@ -40,9 +43,14 @@ def load_users_with_sessions(database: Database) -> list[orm.User]:
     users = database.query(orm.User).filter(
         orm.User._orm_spawners.any(orm.Spawner.server_id.is_not(None))
     )
-    spawners = selectinload(orm.User._orm_spawners)
-    found: list[orm.User] = users.options(spawners.selectinload(orm.Spawner.oauth_client)).all()
+    found: list[orm.User] = users.options(selectinload(orm.User._orm_spawners)).all()
     return found
+
+
+def load_clients(database: Database) -> None:
+    """Load the OAuth clients of running sessions, whose rows are loaded."""
+    running = database.query(orm.Spawner).filter(orm.Spawner.server_id.is_not(None))
+    running.options(selectinload(orm.Spawner.oauth_client)).all()
 
 
 def _prepared(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -53,6 +61,7 @@ def _prepared(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
         n_spawners = await original(self)
         # Held up to here, see load_users_with_sessions.
         del users
+        load_clients(self.db)
         return n_spawners
 
     return init_spawners

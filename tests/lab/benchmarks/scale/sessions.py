@@ -43,7 +43,11 @@ for number in range(1, int(n_sessions) + 1):
     server = orm.Server(proto="http", ip=address, port=int(port), base_url=f"/user/{name}/",
                         cookie_name=f"jupyterhub-user-{name}")
     db.add(server)
+    # As JupyterHub registers each session.
+    client = orm.OAuthClient(identifier=f"jupyterhub-user-{name}", secret=token,
+                             redirect_uri=f"/user/{name}/oauth_callback", allowed_scopes=[])
     db.add(orm.Spawner(name="", user=user, server=server, state=session.to_state(),
+                       oauth_client=client,
                        started=datetime.now(timezone.utc).replace(tzinfo=None)))
     values = {"JobID": number, "UserName": name, "State": "RUNNING", "BatchHost": "node01",
               "StartTime": "2026-01-01T00:00:00", "EndTime": "2046-01-01T00:00:00",

@@ -12,48 +12,59 @@ from jupyterhub.proxy import ConfigurableHTTPProxy
 
 from portal.hub.network.proxy import SessionProxy
 
-OF_ADA = {"user": "ada", "server_name": ""}
+HTTPS, HTTP = "https://10.77.0.11:30000", "http://10.77.0.11:30000"
+
+
+def session_proxy(**app: Any) -> SessionProxy:
+    return SessionProxy(
+        **{"app": SimpleNamespace(**app), "hub": SimpleNamespace(host="http://hub")},
+        **{"should_start": False, "auth_token": "secret", "api_url": "http://127.0.0.1:1"},
+    )
 
 
 async def routes_of(
-    certificate: str, target: str, data: dict[str, Any], *, lacks_certificate: bool = False
+    certificate: str, target: str, *, lacks_certificate: bool = False
 ) -> list[dict[str, Any]]:
     """Return what the proxy is asked to add for a session with this certificate."""
-    spawner = SimpleNamespace(certificate=certificate, lacks_certificate=lacks_certificate)
-    user = SimpleNamespace(spawners={"": spawner})
-    proxy = SessionProxy(
-        app=SimpleNamespace(users={"ada": user}),
-        should_start=False,
-        auth_token="secret",
-        api_url="http://127.0.0.1:1",
+    spawner = SimpleNamespace(
+        certificate=certificate,
+        lacks_certificate=lacks_certificate,
+        proxy_spec="/user/ada/",
+        server=SimpleNamespace(host=target),
+        pending="spawn",
     )
     with mock.patch.object(SessionProxy, "api_request", autospec=True) as request:
-        await proxy.add_route("/user/ada/", target, data)
+        # Without a look for the user: of 10,000 sessions each would cost a query.
+        await session_proxy().add_user(SimpleNamespace(name="ada", spawners={"": spawner}))
     return [dict(call.kwargs["body"]) for call in request.await_args_list]
 
 
 async def test_the_route_to_a_session_carries_its_certificate() -> None:
-    (route,) = await routes_of("PEM", "https://10.77.0.11:30000", OF_ADA)
+    (route,) = await routes_of("PEM", HTTPS)
 
     assert route["certificate"] == "PEM"
-    assert route["target"] == "https://10.77.0.11:30000"
+    assert route["target"] == HTTPS
 
 
-@pytest.mark.parametrize("data", [OF_ADA, {"hub": True}])
-async def test_a_route_by_plain_http_carries_none(data: dict[str, Any]) -> None:
-    (route,) = await routes_of("", "http://10.77.0.11:30000", data)
+async def test_a_route_by_plain_http_carries_none() -> None:
+    (route,) = await routes_of("", HTTP)
 
     assert "certificate" not in route
 
 
+async def test_the_route_to_the_hub_carries_none() -> None:
+    with mock.patch.object(SessionProxy, "api_request", autospec=True) as request:
+        await session_proxy().add_route("/", "http://hub", {"hub": True})
+
+    assert "certificate" not in request.await_args.kwargs["body"]
+
+
 async def test_a_session_whose_certificate_was_lost_gets_no_route() -> None:
-    assert await routes_of("", "https://10.77.0.11:30000", OF_ADA) == []
+    assert await routes_of("", HTTPS) == []
 
 
 async def test_what_a_start_left_behind_that_was_cut_off_gets_no_route() -> None:
-    target = "http://10.77.0.11:30000"
-
-    assert await routes_of("", target, OF_ADA, lacks_certificate=True) == []
+    assert await routes_of("", HTTP, lacks_certificate=True) == []
 
 
 MOMENT = "2026-11-20T12:00:00.000Z"
@@ -65,14 +76,9 @@ class Sessions:
     def __init__(self, n_sessions: int) -> None:
         self.n_commits = 0
         self.users = {n: self._user(f"user{n}") for n in range(n_sessions)}
-        app = SimpleNamespace(
-            users={user.name: user for user in self.users.values()},
+        self.proxy = session_proxy(
             hub=SimpleNamespace(routespec="/"),
             db=SimpleNamespace(commit=self._commit, rollback=self._commit),
-        )
-        self.proxy = SessionProxy(
-            **{"app": app, "hub": SimpleNamespace(host="http://hub")},
-            **{"should_start": False, "auth_token": "secret", "api_url": "http://127.0.0.1:1"},
         )
         # The proxy's start is not looked at here.
         self.proxy._watch = mock.Mock()

@@ -1,6 +1,7 @@
 """A restarted hub takes its sessions up with a few queries, however many there are."""
 
 from collections.abc import Iterator
+from datetime import datetime
 from types import SimpleNamespace
 
 import pytest
@@ -10,7 +11,7 @@ from sqlalchemy import event
 from sqlalchemy.orm import Session as Database
 
 from spawner.hub.patches import application
-from spawner.hub.patches.application import before_sessions, load_users_with_sessions
+from spawner.hub.patches.application import before_sessions, load_clients, load_users_with_sessions
 
 
 @pytest.fixture
@@ -23,12 +24,16 @@ def database() -> Iterator[Database]:
 def add_user(database: Database, name: str, *, is_running: bool) -> None:
     server = orm.Server(proto="http", ip="127.0.0.1", port=80, base_url="/") if is_running else None
     user = orm.User(name=name)
-    database.add(orm.Spawner(name="", user=user, server=server))
+    client = orm.OAuthClient(identifier=f"jupyterhub-user-{name}")
+    database.add(orm.Spawner(name="", user=user, server=server, oauth_client=client))
     database.commit()
 
 
 def count_queries(database: Database) -> int:
-    """Return the queries for taking up all running sessions, as JupyterHub does it."""
+    """Return the queries for taking up all running sessions, as JupyterHub does it.
+
+    The first look at the proxy notes when they were used.
+    """
     n_queries = 0
 
     def count(*_: object) -> None:
@@ -40,11 +45,17 @@ def count_queries(database: Database) -> int:
     event.listen(engine, "before_cursor_execute", count)
     try:
         users = load_users_with_sessions(database)
-        for spawner in database.query(orm.Spawner).filter(orm.Spawner.server_id.is_not(None)):
+        running = database.query(orm.Spawner).filter(orm.Spawner.server_id.is_not(None))
+        spawners = running.populate_existing().all()
+        for spawner in spawners:
             assert spawner.user in users
             assert [*spawner.user.orm_spawners.values()] == [spawner]
             assert spawner.server.port == 80
-            assert spawner.oauth_client is None
+        load_clients(database)
+        for spawner in spawners:
+            spawner.last_activity = datetime.now()
+        # Their rows are written by one statement.
+        database.commit()
     finally:
         event.remove(engine, "before_cursor_execute", count)
     return n_queries
