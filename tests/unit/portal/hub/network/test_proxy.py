@@ -7,7 +7,6 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-import pytest
 from jupyterhub.proxy import ConfigurableHTTPProxy
 
 from portal.hub.network.proxy import SessionProxy
