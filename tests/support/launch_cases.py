@@ -413,10 +413,25 @@ def descend(worst, folder):
 
 def case_sweep_stop_worst():
     """A sweep of six points of which one is worse than the others."""
+    return _stop_worst(True)
+
+
+def case_sweep_pruner():
+    """The same with one of Optuna's pruners; not in every kernel."""
+    from optuna.pruners import MedianPruner
+
+    return _stop_worst(MedianPruner(n_startup_trials=5, n_warmup_steps=10))
+
+
+def _stop_worst(rule):
     grid = {"worst": [0, 1, 2, 3, 4, 9], "folder": [str(Path.cwd())]}
-    started = sweep(descend, grid, at_once=3, best="smallest", stop_worst=True, wait=False)
-    started.wait()
-    return {"rows": started.rows(), "again": started.open_points()}
+    started = sweep(descend, grid, at_once=3, best="smallest", stop_worst=rule, wait=False)
+    results = started.wait()
+    return {
+        "rows": started.rows(),
+        "results": type(results).__name__,
+        "again": started.open_points(),
+    }
 
 
 def case_sweep_lost_kernel():

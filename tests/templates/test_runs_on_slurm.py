@@ -9,6 +9,10 @@ from tests.templates.conftest import run_beside
 pytestmark = pytest.mark.cluster
 
 
+def test_the_result_of_a_sweep_is_a_data_frame(session):
+    assert session.run_case("sweep_stop_worst").value["results"] == "DataFrame"
+
+
 def test_another_user_of_the_node_cannot_speak_to_the_run_even_with_its_secret(session):
     job_id = session.start_case("open_store")
     folder = session.working_dir / "open_store"

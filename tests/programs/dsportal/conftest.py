@@ -2,6 +2,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -56,8 +57,12 @@ class StandInSession:
 
     @cached_property
     def _outcomes(self) -> dict[str, Outcome]:
+        return self.run_cases(CASES)
+
+    def run_cases(self, names: Sequence[str]) -> dict[str, Outcome]:
+        """Run cases one after the other in one kernel."""
         done = subprocess.run(
-            [sys.executable, str(PROGRAM), *CASES],
+            [sys.executable, str(PROGRAM), *names],
             env=self.environ,
             cwd=self.working_dir,
             capture_output=True,

@@ -1,5 +1,6 @@
 """How a point is compared with others; that it is stopped is in tests/programs."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -98,10 +99,11 @@ def test_a_point_whose_own_end_came_first_keeps_it(tmp_path: Path) -> None:
 
 
 def test_a_pruner_that_does_not_work_stops_no_training_and_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     step = Step()
-    # Optuna is not installed here.
+    # As where the notebook's packages are not found.
+    monkeypatch.setitem(sys.modules, "optuna", None)
     watch = PointWatch(point_of(tmp_path, "a pruner"), 5)
     watch.begin(step)  # type: ignore[arg-type]
 
