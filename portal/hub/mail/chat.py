@@ -199,5 +199,8 @@ def _send(message: ChatMessage) -> bool:
 def _takes_host(scheme: str) -> bool:
     known = _apprise().plugins.N_MGR
     if scheme not in known:
-        raise SettingsError(f"[chat] allows {scheme}://, which apprise does not know.")
+        raise SettingsError(
+            f"[chat] allows {scheme}://, which apprise does not know. Take it away, or write it as"
+            " apprise's list of services does."
+        )
     return any(_HOST in template for template in known[scheme].templates)

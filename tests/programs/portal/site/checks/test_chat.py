@@ -102,6 +102,13 @@ async def test_where_no_server_can_be_asked_that_is_said(default: str) -> None:
     assert 64 * "a" not in said(findings)
 
 
+async def test_each_service_whose_server_is_not_known_is_named() -> None:
+    found = await check_chat(ChatSettings(allowed=("slack://", "twilio://", "slack://x/")))
+
+    assert [each.grade for each in found] == 2 * [Grade.SKIPPED]
+    assert [each.sentence.partition("://")[0] for each in found] == ["slack", "twilio"]
+
+
 async def test_a_service_that_apprise_does_not_know_is_named() -> None:
-    with pytest.raises(SettingsError, match="nonsense://"):
+    with pytest.raises(SettingsError, match=r"nonsense://, .* Take it away"):
         await check_chat(ChatSettings(allowed=("nonsense://",)))
