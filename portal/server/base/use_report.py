@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
+from tornado.ioloop import PeriodicCallback
+
 from portal.server.base.hub_api import HubError
 
 INTERVAL_S = 600.0
@@ -20,7 +22,7 @@ class UseReport:
     def __init__(self, send: Callable[[Mapping[int, float]], Awaitable[None]]) -> None:
         self._send = send
         self._new: dict[int, float] = {}
-        self._task: asyncio.Task[None] | None = None
+        self._sends = PeriodicCallback(self.send, INTERVAL_S * 1000)
 
     def note(self, job_id: int, percent: float | None) -> None:
         """Note the average use of a job's GPUs so far, 0 to 100; None if it is not known."""
@@ -29,13 +31,11 @@ class UseReport:
 
     def start(self) -> None:
         """Report every ten minutes."""
-        self._task = asyncio.create_task(self._run())
+        self._sends.start()
 
     async def stop(self) -> None:
         """Report what is new, if the hub answers soon."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        self._sends.stop()
         await asyncio.wait({asyncio.ensure_future(self.send())}, timeout=_LAST_S)
 
     async def send(self) -> None:
@@ -47,8 +47,3 @@ class UseReport:
             await self._send({job_id: round(percent, 1) for job_id, percent in told.items()})
         except HubError:
             self._new = told | self._new
-
-    async def _run(self) -> None:
-        while True:
-            await asyncio.sleep(INTERVAL_S)
-            await self.send()

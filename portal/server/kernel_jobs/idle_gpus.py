@@ -9,6 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tornado.ioloop import PeriodicCallback
+
 from dsportal.amounts import SECONDS_PER_HOUR, format_duration
 from dsportal.slurm.errors import PortalError
 from portal.server.base.hub_api import HubError
@@ -69,18 +71,19 @@ class IdleGpus:
         self._note_use = note_use
         self._watched: dict[str, _Watched] = {}
         self._told: list[tuple[float, str]] = []
-        self._task: asyncio.Task[None] | None = None
+        self._looks: PeriodicCallback | None = None
 
     def start(self) -> None:
         """Look now and then, unless the site measures no use."""
         if self._interval_s > 0:
-            self._task = asyncio.create_task(self._run())
+            interval_ms = self._interval_s * 1000
+            self._looks = PeriodicCallback(lambda: self.look(time.monotonic()), interval_ms)
+            self._looks.start()
 
-    async def stop(self) -> None:
+    def stop(self) -> None:
         """Look no more."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        if self._looks is not None:
+            self._looks.stop()
 
     def is_used(self) -> bool:
         """Return whether GPUs of a kernel compute, also without a running cell."""
@@ -111,15 +114,6 @@ class IdleGpus:
             }
             for kernel_id, one in self._jobs.held().items()
         ]
-
-    async def _run(self) -> None:
-        while True:
-            await asyncio.sleep(self._interval_s)
-            try:
-                await self.look(time.monotonic())
-            except Exception:
-                # One odd reading must not end the looks of a session that runs for days.
-                self._log.exception("A look at the GPUs of kernels failed")
 
     async def look(self, now_s: float) -> None:
         """Look at all kernels once; `now_s` is the monotonic clock."""

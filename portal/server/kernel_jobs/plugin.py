@@ -47,7 +47,7 @@ def load(shared: Shared) -> Feature:
     shared.listener.on_death(on_death)
 
     async def stop() -> None:
-        await idle.stop()
+        idle.stop()
         await jobs.stop()
 
     return Feature(

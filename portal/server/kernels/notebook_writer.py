@@ -9,6 +9,7 @@ from typing import Any
 from jupyter_core.utils import ensure_async
 from nbclient import NotebookClient
 from nbformat import NotebookNode
+from tornado.ioloop import PeriodicCallback
 from tornado.web import HTTPError
 
 from portal.server.kernels.execution import CellState, Execution
@@ -44,17 +45,15 @@ class NotebookWriter:
         self._contents = contents
         self._log = log
         self._n_written: dict[str, int] = {}
-        self._task: asyncio.Task[None] | None = None
+        self._writes = PeriodicCallback(lambda: self.write(AWAY_S), INTERVAL_S * 1000)
 
     def start(self) -> None:
         """Start to write now and then."""
-        self._task = asyncio.get_running_loop().create_task(self._write_now_and_then())
+        self._writes.start()
 
     async def stop(self) -> None:
         """Write a last time, whether there are pages or not: none can save from now on."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        self._writes.stop()
         try:
             await asyncio.wait_for(self.write(), LAST_TIMEOUT_S)
         except TimeoutError:
@@ -91,15 +90,6 @@ class NotebookWriter:
             # The next page finds it in the notebook.
             execution.is_missed = False
         self._log.info("Saved the output of %d cells in %s: no page is open", len(written), path)
-
-    async def _write_now_and_then(self) -> None:
-        while True:
-            await asyncio.sleep(INTERVAL_S)
-            try:
-                await self.write(AWAY_S)
-            except Exception:
-                # One odd notebook must not end the saving of all others.
-                self._log.exception("Outputs were not saved")
 
 
 def write_outputs(notebook: NotebookNode, executions: Iterable[Execution]) -> list[Execution]:

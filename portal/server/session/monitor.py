@@ -1,14 +1,15 @@
 """The session around the notebook server: time left, resource usage, idle timeout, suspension."""
 
 import asyncio
-import logging
 import os
 import signal
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any
+
+from tornado.ioloop import IOLoop, PeriodicCallback
 
 from portal.server.base.authorization import whole_number
 from portal.server.base.cgroup import find_allotment, find_source
@@ -47,57 +48,50 @@ class SessionMonitor:
     """The state that pages poll, and the actions that they may request.
 
     Args:
-        is_kernel_busy: Returns whether a kernel computes or starts.
-        stop_server: Stops the notebook server, in case the hub does not answer.
-        tell_suspension: Tells every open tab that the server is about to be suspended.
-        own_files: Sentences about files of the user's without which the session does.
-        dead_kernels: Says why kernels have died.
-        cell_runs: The cells that ran.
-        read_notebooks: Returns the path of each kernel's notebook, by the kernel's id.
-        folders_shown: Returns the folders that programs show, by process id.
+        serverapp: Jupyter's notebook server.
+        is_working: Returns whether something but a kernel uses the session.
+        notices: Return sentences for the user.
+        folders_shown: Returns the folders that programs show, such as TensorBoard, by process id.
     """
 
     def __init__(
         self,
-        environment: Mapping[str, str],
+        serverapp: Any,
+        listener: KernelListener,
         *,
-        is_kernel_busy: Callable[[], bool],
-        stop_server: Callable[[], None],
-        tell_suspension: Callable[[], None],
-        own_files: Sequence[str] = (),
-        notices: Sequence[Callable[[], Sequence[str]]] = (),
-        dead_kernels: DeadKernels,
-        cell_runs: CellRuns,
-        read_notebooks: Callable[[], Awaitable[Mapping[str, str]]],
-        folders_shown: Callable[[], Mapping[int, str]] = dict,
+        is_working: Callable[[], bool],
+        notices: Sequence[Callable[[], Sequence[str]]],
+        folders_shown: Callable[[], Mapping[int, str]],
         use_report: UseReport,
-        log: logging.Logger,
     ) -> None:
+        environment, settings = os.environ, read_settings(os.environ)
+        self._server = serverapp
+        self._log = serverapp.log
         self._hub = HubApi(environment)
-        settings = read_settings(environment)
         self.clock = SessionClock(self._hub, environment)
         self.meter = _make_meter(environment, settings.meter.interval_s)
         self.has_simulated_gpus = environment.get("PORTAL_GPUS_SIMULATED") == "1"
         self.n_gpus = whole_number(environment.get("PORTAL_N_GPUS", ""), 0)
         self._idle = IdleWatch(IdlePolicy.of(settings), time.monotonic())
-        self._is_kernel_busy = is_kernel_busy
-        self._stop_server = stop_server
-        self._tell_suspension = tell_suspension
+        self._is_working = is_working
         self._is_suspended = False
-        self._own_files = own_files
         self._notices = notices
-        self._dead_kernels = dead_kernels
-        self._cell_runs = cell_runs
-        self._read_notebooks = read_notebooks
+        self._dead_kernels = DeadKernels(
+            find_source(environment), partial(notebook_of, serverapp.session_manager), self._log
+        )
+        self._dead_kernels.listen(listener)
+        self._cell_runs = CellRuns()
+        if self.meter is not None:
+            self._cell_runs.listen(listener)
         self._folders_shown = folders_shown
-        self._log = log
         # Nobody has opened it yet.
         self._input_s = 0.0
-        self._tasks: list[asyncio.Task[None]] = []
+        self._samples: PeriodicCallback | None = None
         self._is_given_back = False
         self._total = TotalUse()
         self._use_report = use_report
         self._job_id = whole_number(environment.get("SLURM_JOB_ID", ""), 0)
+        serverapp.event_logger.register_event_schema(_SUSPENSION_SCHEMA)
 
     def start(self) -> None:
         """Start sampling, and listen for Slurm's signals: time limit, suspension, resumption.
@@ -111,14 +105,16 @@ class SessionMonitor:
         loop.add_signal_handler(signal.SIGTSTP, self._on_suspension)
         loop.add_signal_handler(signal.SIGCONT, self._on_resumption)
         if self.meter is not None:
-            self._tasks.append(loop.create_task(self._sample(self.meter)))
+            sample = partial(self._sample, self.meter)
+            self._samples = PeriodicCallback(sample, self.meter.interval_s * 1000)
+            self._samples.start()
+            IOLoop.current().add_callback(sample)
             self._use_report.start()
 
     async def stop(self) -> None:
         """Stop sampling, and write into the session's log what it used."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._samples is not None:
+            self._samples.stop()
         await self._use_report.stop()
         if self.meter is not None and (words := self._total.words(self.meter.allotment)):
             self._log.info("%s", words)
@@ -147,7 +143,7 @@ class SessionMonitor:
                 *([SUSPENDED] if self._is_suspended else ()),
                 *self._dead_kernels.notices(),
                 *(text for read in self._notices for text in read()),
-                *self._own_files,
+                *getattr(self._server, "notices", ()),
             ),
             "meter": self._describe_now(),
             "idle": {
@@ -174,7 +170,8 @@ class SessionMonitor:
         for gpu in (latest.gpus if latest else None) or ():
             for pid, mib in gpu.memory_mib_of.items():
                 of[pid] = of.get(pid, 0) + mib
-        shown = self.meter.activity.shown(of, await self._read_notebooks(), self._folders_shown())
+        notebooks = await notebooks_by_kernel(self._server.session_manager)
+        shown = self.meter.activity.shown(of, notebooks, self._folders_shown())
         return {
             "processes": shown,
             "cells": cells,
@@ -204,7 +201,8 @@ class SessionMonitor:
     def _on_suspension(self) -> None:
         self._log.warning("Slurm suspends this session")
         self._is_suspended = True
-        self._tell_suspension()
+        data = {"sentence": SUSPENDED}
+        self._server.event_logger.emit(schema_id=SUSPENSION_EVENT, data=data)
 
     def _on_resumption(self) -> None:
         if self._is_suspended:
@@ -212,16 +210,10 @@ class SessionMonitor:
         self._is_suspended = False
 
     async def _sample(self, meter: Meter) -> None:
-        while True:
-            try:
-                sample = await meter.take_sample()
-                self._total = self._total.plus(sample, meter.allotment)
-                self._use_report.note(self._job_id, self._total.mean_gpu_percent)
-                await self._evaluate(sample)
-            except Exception:
-                # One odd reading must not end the sampling of a session that runs for days.
-                self._log.exception("A sample of the session failed")
-            await asyncio.sleep(meter.interval_s)
+        sample = await meter.take_sample()
+        self._total = self._total.plus(sample, meter.allotment)
+        self._use_report.note(self._job_id, self._total.mean_gpu_percent)
+        await self._evaluate(sample)
 
     async def _evaluate(self, sample: Sample) -> None:
         before = self._idle.view().state
@@ -241,13 +233,21 @@ class SessionMonitor:
             self._is_given_back = True
             await self._end_idle_session()
 
+    def _is_kernel_busy(self) -> bool:
+        kernels = self._server.kernel_manager
+        states = (
+            getattr(kernels.get_kernel(k), "execution_state", "") for k in kernels.list_kernel_ids()
+        )
+        is_busy = any(state in {"busy", "starting", "restarting"} for state in states)
+        return is_busy or self._is_working()
+
     async def _end_idle_session(self) -> None:
         self._log.warning("Nobody uses this session: it is stopped")
         try:
             await self._hub.end(is_idle=True)
         except HubError as error:
             self._log.warning("The hub does not end it, so the server does: %s", error)
-            self._stop_server()
+            self._server.io_loop.add_callback(self._server.stop)
 
 
 def _make_meter(environment: Mapping[str, str], interval_s: float) -> Meter | None:
@@ -257,52 +257,3 @@ def _make_meter(environment: Mapping[str, str], interval_s: float) -> Meter | No
     allotment = find_allotment(environment, source)
     gpus, activity = Gpus(environment), ProcessReader(source.pids)
     return Meter(source, gpus, allotment, interval_s=interval_s, activity=activity)
-
-
-def make_session_monitor(
-    serverapp: Any,
-    listener: KernelListener,
-    is_working: Callable[[], bool],
-    notices: Sequence[Callable[[], Sequence[str]]],
-    folders_shown: Callable[[], Mapping[int, str]],
-    use_report: UseReport,
-) -> SessionMonitor:
-    """Return the session of the notebook server `serverapp`, not started.
-
-    While `is_working()` the session is used, as it is while a kernel computes. `folders_shown()`
-    are those of TensorBoards and the like, by process id.
-    """
-    kernels = serverapp.kernel_manager
-    events = serverapp.event_logger
-    events.register_event_schema(_SUSPENSION_SCHEMA)
-
-    def is_kernel_busy() -> bool:
-        states = (
-            getattr(kernels.get_kernel(k), "execution_state", "") for k in kernels.list_kernel_ids()
-        )
-        is_busy = any(state in {"busy", "starting", "restarting"} for state in states)
-        return is_busy or is_working()
-
-    dead_kernels = DeadKernels(
-        find_source(os.environ), partial(notebook_of, serverapp.session_manager), serverapp.log
-    )
-    dead_kernels.listen(listener)
-    cell_runs = CellRuns()
-    if read_settings(os.environ).meter.interval_s > 0:
-        cell_runs.listen(listener)
-    return SessionMonitor(
-        os.environ,
-        is_kernel_busy=is_kernel_busy,
-        stop_server=lambda: serverapp.io_loop.add_callback(serverapp.stop),
-        tell_suspension=lambda: events.emit(
-            schema_id=SUSPENSION_EVENT, data={"sentence": SUSPENDED}
-        ),
-        own_files=getattr(serverapp, "notices", ()),
-        notices=notices,
-        dead_kernels=dead_kernels,
-        cell_runs=cell_runs,
-        read_notebooks=partial(notebooks_by_kernel, serverapp.session_manager),
-        folders_shown=folders_shown,
-        use_report=use_report,
-        log=serverapp.log,
-    )

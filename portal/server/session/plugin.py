@@ -9,7 +9,7 @@ from portal.server.base.feature import Feature, Plugin, Shared
 from portal.server.session.cells_elsewhere import ROUTE as CELL_ROUTE
 from portal.server.session.cells_elsewhere import CellHandler, CellsElsewhere
 from portal.server.session.handlers import local_session_routes, session_routes
-from portal.server.session.monitor import make_session_monitor
+from portal.server.session.monitor import SessionMonitor
 from portal.server.session.own_rest import HUB_ROUTE, OWN_ROUTE, HubHandler, OwnServer
 
 
@@ -18,7 +18,7 @@ def load(shared: Shared) -> Feature:
     cells = CellsElsewhere()
     server = shared.server
     shared.is_used.append(lambda: cells.n_running > 0)
-    session = make_session_monitor(
+    session = SessionMonitor(
         server,
         shared.listener,
         is_working=lambda: any(is_used() for is_used in shared.is_used),

@@ -1,11 +1,11 @@
 """Guests of a session: colleagues with whom it is shared, until the hub no longer allows them."""
 
-import asyncio
 import logging
 import weakref
 from collections.abc import Callable
 from typing import Any
 
+from tornado.ioloop import PeriodicCallback
 from tornado.web import Finish, HTTPError, RequestHandler
 
 from portal.server.base.forwarding import cut_off
@@ -56,7 +56,7 @@ class GuestGate:
         self._workers: set[str] = set()
         # Websockets and long answers among them; the others are gone soon.
         self._handlers: weakref.WeakSet[RequestHandler] = weakref.WeakSet()
-        self._task: asyncio.Task[None] | None = None
+        self._checks = PeriodicCallback(self.check, RECHECK_S * 1000)
 
     def watch(self, identity_provider: Any) -> None:
         """Check each request of guests, and note their websockets.
@@ -105,13 +105,11 @@ class GuestGate:
 
     def start(self) -> None:
         """Start to ask every few seconds; nothing is asked while there have been no guests."""
-        self._task = asyncio.get_running_loop().create_task(self._check_now_and_then())
+        self._checks.start()
 
     async def stop(self) -> None:
         """Stop asking."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        self._checks.stop()
 
     async def check(self) -> None:
         """Forget what the hub said of guests, and cut off those who must leave."""
@@ -153,15 +151,6 @@ class GuestGate:
         if model and self._hub_auth.check_scopes(self._hub_auth.access_scopes, model):
             return await self.rights.of(str(model["name"]))
         return NOTHING
-
-    async def _check_now_and_then(self) -> None:
-        while True:
-            await asyncio.sleep(RECHECK_S)
-            try:
-                await self.check()
-            except Exception:
-                # One odd answer must not let guests stay for good.
-                self._log.exception("Guests of the session were not checked")
 
 
 def is_allowed(handler: Any, rights: Rights) -> bool:
