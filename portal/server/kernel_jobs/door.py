@@ -20,7 +20,8 @@ from typing import Any
 
 import zmq
 
-from portal.server.kernel_jobs.job import CHANNELS, CONNECTION, write_json
+from portal.server.kernel_jobs.handover import CONNECTION, write_json
+from portal.server.kernel_jobs.job import CHANNELS
 
 _PUBLISHES = "iopub"
 

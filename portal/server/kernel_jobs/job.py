@@ -18,17 +18,14 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 from dsportal.slurm.listing import NO_SUCH_JOB
 from dsportal.slurm.states import Phase, parse_state
+from portal.server.kernel_jobs.handover import CONNECTION, ORDER, Order, Progress, write_json
 
-CONNECTION = "kernel.json"
 CHANNELS = ("shell", "stdin", "control", "hb", "iopub")
-ORDER = "order.json"
-PROGRESS = "progress.json"
 METER = (sys.executable, "-P", "-m", "portal.server.kernel_jobs.meter")
 DOOR = (sys.executable, "-P", "-m", "portal.server.kernel_jobs.door")
 # So often Slurm is asked whether the session still runs.
@@ -43,65 +40,6 @@ _END_S = 3.0
 # Of what starts a container: folders of the session are missing on other nodes.
 _BIND = "--bind="
 _SIGNALS = {signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGUSR2}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
-    """What the notebook server wants.
-
-    Attributes:
-        argv: The kernel's command.
-        environ: The kernel's environment, but for what Slurm sets for this job.
-        has_door: Whether the kernel knows no encryption, so that others must not reach it.
-    """
-
-    argv: list[str]
-    environ: dict[str, str]
-    working_dir: str
-    session_job_id: str
-    has_door: bool = False
-
-    def write(self, folder: Path) -> None:
-        """Write it to a folder."""
-        write_json(folder / ORDER, asdict(self))
-
-    @classmethod
-    def read(cls, folder: Path) -> Order:
-        """Read that of a folder."""
-        return cls(**json.loads((folder / ORDER).read_text("utf-8")))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
-    """How far the job is.
-
-    Attributes:
-        n_starts: Times that the kernel was started.
-        n_ends: Times that it has ended by itself, or was ended for another start.
-        status: Exit status of the last one that ended, negative for a signal.
-        is_out_of_memory: Whether Linux has killed something for want of the job's memory meanwhile.
-        is_over: Whether the job itself ends.
-        node: Where the job runs, by Slurm's name, or "".
-    """
-
-    n_starts: int = 0
-    n_ends: int = 0
-    status: int = 0
-    is_out_of_memory: bool = False
-    is_over: bool = False
-    node: str = ""
-
-    def write(self, folder: Path) -> None:
-        """Write it to a folder."""
-        write_json(folder / PROGRESS, asdict(self))
-
-    @classmethod
-    def read(cls, folder: Path) -> Progress:
-        """Read that of a folder; that of a job that has not started if there is none."""
-        try:
-            return cls(**json.loads((folder / PROGRESS).read_text("utf-8")))
-        except FileNotFoundError:
-            return cls()
 
 
 class Job:
@@ -277,27 +215,6 @@ def _is_over(job_id: str) -> bool:
 def _of_the_job(environ: Mapping[str, str]) -> dict[str, str]:
     # That of sbatch itself, which the notebook server ran in English.
     return {name: value for name, value in environ.items() if name not in {"LC_ALL", "PATH"}}
-
-
-def write_json(path: Path, values: dict[str, object]) -> None:
-    """Write what another node reads at any moment, for the user alone.
-
-    Args:
-        path: Replaced as a whole.
-        values: What JSON has.
-    """
-    new = path.with_suffix(".new")
-    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        json.dump(values, file)
-    new.replace(path)
-
-
-def read_connection(folder: Path) -> dict[str, Any]:
-    """Return the connection file of a job's folder; empty while the kernel writes it anew."""
-    # Jupyter removes the old file, and then fills the new one.
-    with suppress(FileNotFoundError, ValueError):
-        return dict(json.loads((folder / CONNECTION).read_text("utf-8")))
-    return {}
 
 
 def main() -> int:

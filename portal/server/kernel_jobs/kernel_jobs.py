@@ -17,7 +17,7 @@ from portal.server.base.hub_api import HubApi
 from portal.server.base.open_notebooks import notebook_of
 from portal.server.kernel_jobs.coming_along import Cell, end_cell, saved_of
 from portal.server.kernel_jobs.errors import KernelJobError
-from portal.server.kernel_jobs.job import Progress
+from portal.server.kernel_jobs.handover import Progress
 from portal.server.kernel_jobs.known import NOTICE_S, Held, KnownKernel, describe
 from portal.server.kernel_jobs.lend import run_there
 from portal.server.kernel_jobs.move import Home, local_provisioner, move

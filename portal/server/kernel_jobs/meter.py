@@ -18,7 +18,7 @@ from portal.server.base.cgroup import find_allotment, find_source
 from portal.server.base.gpus import Gpus
 from portal.server.base.resource_usage import Meter
 from portal.server.base.total_use import TotalUse
-from portal.server.kernel_jobs.job import write_json
+from portal.server.kernel_jobs.handover import write_json
 from portal.settings.session_tables import read_settings
 
 USE = "use.json"

@@ -26,7 +26,7 @@ from dsportal.launch.sbatch import job_environment
 from dsportal.slurm.states import Phase
 from portal.server.kernel_jobs.ability import is_encrypted
 from portal.server.kernel_jobs.errors import KernelJobError
-from portal.server.kernel_jobs.job import CONNECTION, Order, Progress, read_connection
+from portal.server.kernel_jobs.handover import CONNECTION, Order, Progress, read_connection
 from portal.server.kernel_jobs.slurm import JobRequest, JobStatus, KernelSlurm
 from spawner.errors import SlurmError
 

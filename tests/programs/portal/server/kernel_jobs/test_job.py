@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.server.kernel_jobs.job import ORDER, Order, Progress
+from portal.server.kernel_jobs.handover import ORDER, Order, Progress
 from tests.support.eventually import eventually
 
 

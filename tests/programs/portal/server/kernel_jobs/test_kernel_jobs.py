@@ -32,8 +32,8 @@ from portal.server.kernel_jobs.cells import MESSAGE, Cells
 from portal.server.kernel_jobs.errors import KernelJobError
 from portal.server.kernel_jobs.folder import FOLDER
 from portal.server.kernel_jobs.follow_up import FollowUp
+from portal.server.kernel_jobs.handover import Progress
 from portal.server.kernel_jobs.idle_gpus import IdleGpus
-from portal.server.kernel_jobs.job import Progress
 from portal.server.kernel_jobs.kernel_jobs import KernelJobs
 from portal.server.kernel_jobs.request import GpuRequest, Variables
 from portal.server.kernel_jobs.slurm import JobRequest, JobStatus, KernelSlurm
