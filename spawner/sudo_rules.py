@@ -1,8 +1,11 @@
 """The rules by which sudo lets the hub act as its users: two programs, without any argument."""
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+
+from spawner.root_owned import open_to_others
 
 # What begins or ends a word of sudoers.
 _SPECIAL = re.compile(r"([^A-Za-z0-9_.-])")
@@ -37,6 +40,21 @@ def render_rules(
     rules = [f'{account} ALL=({runs_as}) NOPASSWD: {path} ""' for runs_as, path in allowed]
     defaults = [f"Defaults:{account} env_file={variables}"] if variables else []
     return "\n".join([f"# {mark}", *defaults, *rules, ""])
+
+
+def fault_of_program(program: Path, install: str) -> tuple[str, str] | None:
+    """Return what is wrong with a program that sudo starts as users, and what to do.
+
+    `install` says how one that is missing is installed.
+    """
+    if not os.access(program, os.X_OK):
+        return f"{program} is missing.", install
+    if path := open_to_others(program):
+        return (
+            f"{path} can be changed by others than root, and with it what runs as users.",
+            f"As root, run: chown root:root {path}; chmod go-w {path}",
+        )
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,9 +11,8 @@ from traitlets.config.loader import LazyConfigValue
 
 from spawner.client.command import PATH, query, run_command
 from spawner.errors import SlurmError
-from spawner.root_owned import open_to_others
 from spawner.spawner import SlurmGPUSpawner
-from spawner.sudo_rules import parse_rules
+from spawner.sudo_rules import fault_of_program, parse_rules
 
 _TIMEOUT_S = 8.0
 # As the launcher looks for them.
@@ -52,13 +51,8 @@ async def find_lacks(
 
 def _faults_of_programs(launcher: Path) -> Iterator[str]:
     for program in (launcher, launcher.with_name(_BESIDE_LAUNCHER)):
-        if not os.access(program, os.X_OK):
-            yield f"{program} is missing. {_INSTALL} --to {program.parent}"
-        elif path := open_to_others(program):
-            yield (
-                f"{path} can be changed by others than root, and with it what runs as users."
-                f" As root, run: chown root:root {path}; chmod go-w {path}"
-            )
+        if fault := fault_of_program(program, f"{_INSTALL} --to {program.parent}"):
+            yield " ".join(fault)
 
 
 async def _faults_of_sudo(launcher: Path, account: str, path: str) -> list[str]:

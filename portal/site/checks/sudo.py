@@ -1,12 +1,11 @@
 """Checks sudo: the hub's account may run the portal's own programs as users, and nothing else."""
 
-import os
 from pathlib import Path
 
 from portal.site.checks.finding import Finding, ok, problem
 from spawner.client.command import ClusterAddress, run_command
 from spawner.root_owned import open_to_others
-from spawner.sudo_rules import SudoRule, parse_rules
+from spawner.sudo_rules import SudoRule, fault_of_program, parse_rules
 
 # Of the launcher and the extender, which nothing imports.
 CLUSTERS = Path("/etc/data-scientist-portal/clusters.env")
@@ -92,21 +91,9 @@ async def check_rights(
         extender=extender,
         needs_extender=needs_extender,
     )
-    return [*findings, *_faults_of_program(Path(launcher))]
-
-
-def _faults_of_program(program: Path) -> list[Finding]:
-    if not os.access(program, os.X_OK):
-        return [problem(f"{program} is missing.", "Run deploy/site/install again.")]
-    path = open_to_others(program)
-    if path is None:
-        return []
-    return [
-        problem(
-            f"{path} can be changed by others than root, and with it what runs as users.",
-            f"chown root:root {path}; chmod go-w {path}",
-        )
-    ]
+    if fault := fault_of_program(Path(launcher), "Run deploy/site/install again."):
+        findings.append(problem(*fault))
+    return findings
 
 
 async def check_cluster_line(address: ClusterAddress) -> list[Finding]:

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from traitlets.config import Config
 
-from portal.hub import start_check
 from portal.hub.start_check import configured, find_lacks
+from spawner import sudo_rules
 from spawner.installed_paths import LAUNCHER
 from spawner.spawner import SlurmGPUSpawner
 
@@ -18,7 +18,7 @@ ALLOWED = '    (%users) NOPASSWD: {launcher} ""\n'
 @pytest.fixture
 def launcher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     # Whether it is root's is tried with the real function in its own tests.
-    monkeypatch.setattr(start_check, "open_to_others", lambda _: None)
+    monkeypatch.setattr(sudo_rules, "open_to_others", lambda _: None)
     folder = tmp_path / "libexec"
     folder.mkdir()
     for name in ("launcher", "storage-checks"):
@@ -64,7 +64,7 @@ async def test_a_launcher_that_others_may_change_is_named(
     launcher: Path, programs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        start_check, "open_to_others", lambda path: path if path == launcher else None
+        sudo_rules, "open_to_others", lambda path: path if path == launcher else None
     )
 
     (said,) = await lacks(launcher, programs)
