@@ -30,6 +30,7 @@ from tests.suites import (
     Suite,
     divide,
     run_suite,
+    take_gentle,
 )
 from tests.support.machine_packages import packages_of_machine
 from tests.support.put_back import LEFT_DIR
@@ -160,11 +161,7 @@ def prepare(suites: Sequence[Suite], counts: dict[str, Counts]) -> bool:
 def run_suites(
     suites: Sequence[Suite], pytest_arguments: Sequence[str], counts: dict[str, Counts]
 ) -> None:
-    """Run suites; start the portal before the first one that needs it.
-
-    Args:
-        suites: The suites, those without a need for the portal first.
-    """
+    """Run suites, some of them side by side; start the portal before the first that needs it."""
     of_portal, beside = divide(suites)
     quick = [s for s in of_portal if s.folder and not s.needs_cluster and s.is_default]
     checks = [suite for suite in of_portal if suite.commands]
@@ -172,7 +169,7 @@ def run_suites(
         with _beside(checks, [], counts):
             for suite in quick:
                 _run(suite, pytest_arguments, counts)
-    of_portal = [suite for suite in of_portal if suite.name not in counts]
+    of_portal, gentle = take_gentle([suite for suite in of_portal if suite.name not in counts])
     with ExitStack() as stack:
         for suite in of_portal:
             if suite.needs_cluster and "deploy/up" not in counts:
@@ -185,7 +182,14 @@ def run_suites(
             elif suite.needs_cluster and beside:
                 stack.enter_context(_beside(beside, pytest_arguments, counts))
                 beside = []
+            if suite.is_gentle and gentle:
+                stack.enter_context(_beside(gentle, pytest_arguments, counts))
             _run(suite, pytest_arguments, counts)
+        # There was nothing for them to run beside.
+        is_up = "deploy/up" in counts and not counts["deploy/up"].n_failed
+        for suite in beside:
+            if is_up or not suite.is_split:
+                _run(suite, pytest_arguments, counts)
 
 
 def _start_portal(counts: dict[str, Counts]) -> None:

@@ -55,7 +55,8 @@ class Suite:
         is_alone: Whether nothing runs beside it, for it changes or lists files that others use.
         is_split: Whether only its tests with the mark "cluster" need the running portal; the others
             need what deploy/up has built.
-        is_beside: Whether it needs no portal and runs beside those on it, which mostly wait.
+        is_gentle: Whether a push leaves nothing of it that stops a part, changes a setting or holds
+            a whole cluster: such suites run side by side.
         most_cpu_s: CPU time that all its tests may take, seconds; None for any.
     """
 
@@ -73,7 +74,7 @@ class Suite:
     needs_packaging: bool = False
     is_alone: bool = False
     is_split: bool = False
-    is_beside: bool = False
+    is_gentle: bool = False
     is_default: bool = True
     is_tried_again: bool = True
     timeout_s: float = TIMEOUT_S
@@ -99,7 +100,7 @@ def on_request(name: str, *, folder: str = "", needs_cluster: bool = True) -> Su
 
 
 def divide(suites: Sequence[Suite]) -> tuple[list[Suite], list[Suite]]:
-    """Divide suites so that tests without the running portal run beside those on it.
+    """Divide suites: what needs no running portal runs beside those on it, which mostly wait.
 
     Returns:
         The suites in their order, of a split one what is on the portal; and what runs beside.
@@ -109,15 +110,25 @@ def divide(suites: Sequence[Suite]) -> tuple[list[Suite], list[Suite]]:
     of_portal = [
         replace(s, name=f"{s.name}-{OF_CLUSTER}", marks=(*s.marks, OF_CLUSTER)) if s.is_split else s
         for s in suites
-        if not s.is_beside
+        if s.needs_cluster or s.is_alone
     ]
     beside = [
-        replace(s, marks=(*s.marks, f"not {OF_CLUSTER}"), needs_cluster=False)
+        replace(s, marks=(*s.marks, f"not {OF_CLUSTER}"), needs_cluster=False) if s.is_split else s
         for s in suites
-        if s.is_split
+        if s.is_split or not (s.needs_cluster or s.is_alone)
     ]
-    # The longest first: the last one must not be waited for.
-    return of_portal, [*beside, *(suite for suite in suites if suite.is_beside)]
+    return of_portal, beside
+
+
+def take_gentle(of_portal: Sequence[Suite]) -> tuple[list[Suite], list[Suite]]:
+    """Take out what runs beside the last of the gentle suites, the longest one.
+
+    Returns:
+        The others in their order, which ends with that one; and what runs beside it.
+    """
+    gentle = [suite for suite in of_portal if suite.is_gentle and NOT_OF_RELEASE in suite.marks]
+    rest = [suite for suite in of_portal if suite not in gentle]
+    return [*rest, *gentle[-1:]], gentle[:-1]
 
 
 def python_programs() -> list[str]:
@@ -187,17 +198,16 @@ SUITES = (
         folder="programs",
         options=PROGRAMS_OPTIONS,
         needs_cluster=False,
-        is_beside=True,
     ),
-    Suite(name="deploy", folder="deploy", is_alone=True),
+    Suite(name="deploy", folder="deploy", is_alone=True, is_split=True),
     # It brings a cluster of its own, but takes packages and environments that deploy/up has made.
-    Suite(name="site", folder="lab/foreign", is_alone=True),
+    Suite(name="site", folder="lab/foreign", is_alone=True, is_gentle=True),
     Suite(name="slurm", folder="slurm"),
     Suite(name="server", folder="server", needs_browser=True, needs_kernels=True, is_split=True),
     Suite(name="hub", folder="hub", needs_browser=True, needs_front_end=True, is_split=True),
-    Suite(name="security", folder="security"),
+    Suite(name="security", folder="security", is_gentle=True),
     Suite(name="browser", folder="browser", needs_browser=True),
-    Suite(name="templates", folder="templates"),
+    Suite(name="templates", folder="templates", is_gentle=True),
     on_request("slurm-versions", needs_cluster=False),
     replace(on_request("platforms", needs_cluster=False), timeout_s=PLATFORMS_TIMEOUT_S),
     on_request("environments", needs_cluster=False),

@@ -98,7 +98,8 @@ def test_building_again_changes_nothing_and_takes_no_time() -> None:
     *targets, _ = said.splitlines()
     assert targets
     assert {line.split()[1] for line in targets} == {"unchanged"}
-    assert took_s < 5
+    # Each of them takes minutes.
+    assert took_s < 30
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)

@@ -199,11 +199,13 @@ def test_the_cluster_is_started_once_and_its_failure_fails_the_run(
     up.chmod(0o755)
     counts: dict[str, Counts] = {}
 
-    command.run_suites([Suite(name="hub", folder="x"), Suite(name="slurm", folder="x")], [], counts)
+    of_portal = [Suite(name=name, folder="x", is_split=name == "hub") for name in ("hub", "slurm")]
+    without = Suite(name="unit", commands=(("/usr/bin/true",),), needs_cluster=False)
+    command.run_suites([without, *of_portal], [], counts)
 
     assert (up.parent / "starts").read_text() == "started\n"
     assert sum(c.n_failed for c in counts.values()) == 1
-    assert sum(c.n_passed for c in counts.values()) == 0
+    assert [name for name, c in counts.items() if c.n_passed] == ["unit"]
 
 
 def test_the_cluster_is_started_again_after_what_a_killed_run_left_was_put_back(
@@ -262,6 +264,44 @@ def test_tests_without_the_portal_run_beside_those_on_it_and_each_runs_once(
     assert started_portal.read_text() == "started\n"
     printed = capfd.readouterr().out
     assert printed.index("== sample: beside what follows") < printed.index("== other")
+
+
+MEETING = """\
+import pathlib
+from tests.support.eventually import eventually
+mine, other = pathlib.Path(__file__).parent, pathlib.Path(__file__).parents[1] / "{other}"
+def test_it():
+    (mine / "here").touch()
+    eventually(lambda: (other / "here").exists(), timeout_s=30)
+"""
+
+
+def test_gentle_suites_of_a_push_run_at_the_same_time(checkout: Path, started_portal: Path) -> None:
+    suites_of_push = []
+    for name, other in (("sample", "other"), ("other", "sample")):
+        (checkout / "tests" / name).mkdir(exist_ok=True)
+        (checkout / "tests" / name / "test_it.py").write_text(MEETING.format(other=other))
+        suite = Suite(name=name, folder=name, is_gentle=True, marks=(NOT_OF_RELEASE,))
+        suites_of_push.append(suite)
+    counts: dict[str, Counts] = {}
+
+    command.run_suites(suites_of_push, BARE_PYTEST, counts)
+
+    assert (counts["sample"].n_passed, counts["other"].n_passed) == (1, 1)
+
+
+def test_a_part_that_needs_no_portal_runs_after_suites_that_are_alone(
+    checkout: Path, started_portal: Path
+) -> None:
+    (checkout / "tests/sample/test_sample.py").write_text(OF_BOTH_KINDS)
+    split = Suite(name="sample", folder="sample", is_split=True, is_alone=True)
+    other = Suite(name="other", folder="sample", is_alone=True)
+    counts: dict[str, Counts] = {}
+
+    command.run_suites([split, other], BARE_PYTEST, counts)
+
+    passed = {name: c.n_passed for name, c in counts.items() if c.n_passed}
+    assert passed == {"sample-cluster": 1, "other": 2, "sample": 1}
 
 
 @pytest.mark.parametrize(("counts", "status"), [({}, 1), ({"unit": Counts(n_passed=1)}, 0)])
