@@ -74,6 +74,7 @@ import grp, pwd
 from pathlib import Path
 from types import SimpleNamespace
 
+import portal.hub.mail.watch
 # As in a hub with sessions, which loads the spawner before it makes its routes.
 import spawner.spawner
 from portal.hub.apply import apply_settings
@@ -86,6 +87,8 @@ def getpwnam(name):
     return SimpleNamespace(pw_name=name, pw_uid=20001, pw_gid=20001)
 
 pwd.getpwnam = getpwnam
+# Mail is not waited for so long as a portal's users would.
+portal.hub.mail.watch._EVERY_S = 1.0
 getgrgid = grp.getgrgid
 grp.getgrgid = lambda gid: SimpleNamespace(gr_name="course") if gid == 20001 else getgrgid(gid)
 
