@@ -214,8 +214,8 @@ class ShareHandler(_ShareHandler):
         if may is May.READ and not self.grants.knows(key):
             raise HTTPError(
                 400,
-                "This session was started before the portal was upgraded or restored, and might let a"
-                " guest do everything. Stop it and start another one to let somebody read only.",
+                "This session was started before the portal was upgraded or restored, and might let"
+                " a guest do everything. Stop it and start another one to let somebody read only.",
             )
         grant = Grant(kind=kind, name=partner.name, may=may, document=document)
         # The grant first: a share without one opens nothing.
