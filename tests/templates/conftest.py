@@ -3,15 +3,18 @@
 test_in_sessions.py runs templates in sessions that were started at the hub.
 """
 
+from __future__ import annotations
+
 import os
 import pwd
 import secrets
 import shutil
 import subprocess
 import tomllib
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -26,6 +29,9 @@ from tests.support.launch_contract import CASES  # noqa: E402
 from tests.support.outcomes import Outcome, read_outcomes  # noqa: E402
 from tests.support.slurm_queue import is_queued  # noqa: E402
 from tests.templates import tested  # noqa: E402
+
+if TYPE_CHECKING:
+    from tests.templates.notebooks import Executed
 
 TESTS_DIR = Path(__file__).resolve().parents[1]
 PROGRAMS = (
@@ -192,6 +198,14 @@ def session() -> Iterator[SlurmSession]:
     session = SlurmSession("ada")
     yield session
     session.remove()
+
+
+@pytest.fixture(scope="module")
+def executed(session: SlurmSession) -> Callable[[str], Executed]:
+    """Run a notebook when it is asked for first, and return what it has shown."""
+    from tests.templates.notebooks import execute
+
+    return cache(lambda name: execute(session, name))
 
 
 def pytest_sessionfinish(exitstatus: int) -> None:

@@ -4,70 +4,35 @@ import re
 
 import pytest
 
-from tests.templates.notebooks import SPEEDUP, execute
+from tests.templates.notebooks import SPEEDUP
 
 pytestmark = pytest.mark.cluster
-
-
-@pytest.fixture(scope="module")
-def start_here(session):
-    return execute(session, "start-here.ipynb")
-
-
-@pytest.fixture(scope="module")
-def custom_loop(session):
-    return execute(session, "tensorflow/custom_loop.ipynb")
-
-
-@pytest.fixture(scope="module")
-def mixed_precision(session):
-    return execute(session, "tensorflow/mixed_precision.ipynb")
-
-
-@pytest.fixture(scope="module")
-def resume(session):
-    return execute(session, "tensorflow/resume.ipynb")
-
-
-@pytest.fixture(scope="module")
-def several_nodes(session):
-    return execute(session, "horovod/several_nodes.ipynb")
-
-
-@pytest.fixture(scope="module")
-def convert(session):
-    return execute(session, "horovod/convert.ipynb")
-
-
-@pytest.fixture(scope="module")
-def backends(session):
-    return execute(session, "keras/backends.ipynb")
 
 
 @pytest.mark.parametrize(
     ("notebook", "at_least", "n_pictures"),
     [
-        ("start_here", 0.93, 2),
-        pytest.param("custom_loop", 0.95, 2, marks=pytest.mark.release),
-        pytest.param("mixed_precision", 0.85, 2, marks=pytest.mark.release),
-        pytest.param("resume", None, 1, marks=pytest.mark.release),
-        pytest.param("several_nodes", 0.94, 1, marks=pytest.mark.release),
-        pytest.param("convert", 0.9, 1, marks=pytest.mark.release),
-        pytest.param("backends", 0.93, 1, marks=pytest.mark.release),
+        ("start-here.ipynb", 0.93, 2),
+        pytest.param("tensorflow/custom_loop.ipynb", 0.95, 2, marks=pytest.mark.release),
+        pytest.param("tensorflow/mixed_precision.ipynb", 0.85, 2, marks=pytest.mark.release),
+        pytest.param("tensorflow/resume.ipynb", None, 1, marks=pytest.mark.release),
+        pytest.param("horovod/several_nodes.ipynb", 0.94, 1, marks=pytest.mark.release),
+        pytest.param("horovod/convert.ipynb", 0.9, 1, marks=pytest.mark.release),
+        pytest.param("keras/backends.ipynb", 0.93, 1, marks=pytest.mark.release),
     ],
 )
 def test_a_notebook_runs_to_its_end_without_a_warning_and_learns(
-    request, notebook, at_least, n_pictures
+    executed, notebook, at_least, n_pictures
 ):
-    executed = request.getfixturevalue(notebook)
+    found = executed(notebook)
 
-    assert executed.standard_error == ""
-    assert at_least is None or executed.figures["accuracy"] >= at_least
-    assert len(executed.pictures) == n_pictures
+    assert found.standard_error == ""
+    assert at_least is None or found.figures["accuracy"] >= at_least
+    assert len(found.pictures) == n_pictures
 
 
-def test_the_first_notebook_says_what_the_session_has(start_here, session):
-    text = start_here.text
+def test_the_first_notebook_says_what_the_session_has(executed, session):
+    text = executed("start-here.ipynb").text
 
     simulated = " simulated" if session.is_simulated else ""
     assert re.search(rf"^GPUs +2{simulated}", text, re.MULTILINE)
@@ -78,10 +43,10 @@ def test_the_first_notebook_says_what_the_session_has(start_here, session):
 
 
 @pytest.mark.release
-def test_half_precision_stands_beside_full_precision(mixed_precision, session):
+def test_half_precision_stands_beside_full_precision(executed, session):
     rows = re.findall(
         r"^(\w+) +[\d,]+ images/s, [\d.]+ times FP32, accuracy ([\d.]+) after (\d) epochs$",
-        mixed_precision.text,
+        executed("tensorflow/mixed_precision.ipynb").text,
         re.MULTILINE,
     )
 
@@ -93,20 +58,23 @@ def test_half_precision_stands_beside_full_precision(mixed_precision, session):
 
 
 @pytest.mark.release
-def test_an_interrupted_training_continues_with_the_epoch_that_was_interrupted(resume):
+def test_an_interrupted_training_continues_with_the_epoch_that_was_interrupted(executed):
+    resume = executed("tensorflow/resume.ipynb")
     assert "Interrupted: the session ended." in resume.text
     assert "Trained epochs [4, 5, 6]." in resume.text
 
 
 @pytest.mark.release
-def test_a_resumed_run_on_ranks_trains_only_what_was_left(resume):
+def test_a_resumed_run_on_ranks_trains_only_what_was_left(executed):
+    resume = executed("tensorflow/resume.ipynb")
     trained = re.findall(r"^trained epochs (.+), validation", resume.text, re.MULTILINE)
 
     assert trained == ["[1]", "[2]"]
 
 
 @pytest.mark.release
-def test_two_nodes_train_one_network(several_nodes):
+def test_two_nodes_train_one_network(executed):
+    several_nodes = executed("horovod/several_nodes.ipynb")
     rows = re.findall(r"^ +(\d)  (\S+) +3,500 +([0-9a-f]{16})$", several_nodes.text, re.MULTILINE)
 
     assert [rank for rank, _, _ in rows] == ["0", "1"]
@@ -115,7 +83,8 @@ def test_two_nodes_train_one_network(several_nodes):
 
 
 @pytest.mark.release
-def test_without_horovod_the_ranks_train_two_networks_and_with_it_one(convert):
+def test_without_horovod_the_ranks_train_two_networks_and_with_it_one(executed):
+    convert = executed("horovod/convert.ipynb")
     apart = re.findall(r"^process \d: \d+ steps, weights (\w+)$", convert.text, re.MULTILINE)
     together = re.findall(r"^rank \d: weights (\w+)$", convert.text, re.MULTILINE)
 
@@ -124,13 +93,14 @@ def test_without_horovod_the_ranks_train_two_networks_and_with_it_one(convert):
 
 
 @pytest.mark.release
-@pytest.mark.parametrize("notebook", ["several_nodes", "convert"])
-def test_a_notebook_says_whether_two_gpus_were_faster(request, notebook):
-    assert re.search(SPEEDUP, request.getfixturevalue(notebook).text, re.MULTILINE)
+@pytest.mark.parametrize("notebook", ["horovod/several_nodes.ipynb", "horovod/convert.ipynb"])
+def test_a_notebook_says_whether_two_gpus_were_faster(executed, notebook):
+    assert re.search(SPEEDUP, executed(notebook).text, re.MULTILINE)
 
 
 @pytest.mark.release
-def test_a_model_of_one_backend_reads_the_same_on_the_other(backends):
+def test_a_model_of_one_backend_reads_the_same_on_the_other(executed):
+    backends = executed("keras/backends.ipynb")
     names = re.findall(r"^(\w+) +[\d,]+ images/s, validation", backends.text, re.MULTILINE)
     (difference,) = re.findall(r"difference of a probability: (\S+)$", backends.text, re.MULTILINE)
 

@@ -5,69 +5,32 @@ import re
 
 import pytest
 
-from tests.templates.notebooks import execute
-
 pytestmark = pytest.mark.cluster
-
-
-@pytest.fixture(scope="module")
-def your_own(session):
-    return execute(session, "data/your_own.ipynb")
-
-
-@pytest.fixture(scope="module")
-def images(session):
-    return execute(session, "pytorch/images.ipynb")
-
-
-@pytest.fixture(scope="module")
-def tabular(session):
-    return execute(session, "data/tabular.ipynb")
-
-
-@pytest.fixture(scope="module")
-def transformer(session):
-    return execute(session, "pytorch/transformer.ipynb")
-
-
-@pytest.fixture(scope="module")
-def segmentation(session):
-    return execute(session, "pytorch/segmentation.ipynb")
-
-
-@pytest.fixture(scope="module")
-def hugging_face(session):
-    return execute(session, "pytorch/hugging_face.ipynb")
-
-
-@pytest.fixture(scope="module")
-def text_data(session):
-    return execute(session, "pytorch/text_data.ipynb")
 
 
 @pytest.mark.parametrize(
     ("notebook", "at_least", "n_pictures"),
     [
-        ("your_own", 0.8, 1),
-        pytest.param("tabular", 0.9, 1, marks=pytest.mark.release),
-        pytest.param("images", 0.85, 3, marks=pytest.mark.release),
-        pytest.param("segmentation", 0.98, 1, marks=pytest.mark.release),
+        ("data/your_own.ipynb", 0.8, 1),
+        pytest.param("data/tabular.ipynb", 0.9, 1, marks=pytest.mark.release),
+        pytest.param("pytorch/images.ipynb", 0.85, 3, marks=pytest.mark.release),
+        pytest.param("pytorch/segmentation.ipynb", 0.98, 1, marks=pytest.mark.release),
         # Guessing among the packages would be 0.17.
-        pytest.param("text_data", 0.4, 1, marks=pytest.mark.release),
+        pytest.param("pytorch/text_data.ipynb", 0.4, 1, marks=pytest.mark.release),
     ],
 )
 def test_a_notebook_runs_to_its_end_without_a_warning_and_learns(
-    request, notebook, at_least, n_pictures
+    executed, notebook, at_least, n_pictures
 ):
-    executed = request.getfixturevalue(notebook)
+    found = executed(notebook)
 
-    assert executed.standard_error == ""
-    assert executed.figures["accuracy"] >= at_least
-    assert len(executed.pictures) == n_pictures
+    assert found.standard_error == ""
+    assert found.figures["accuracy"] >= at_least
+    assert len(found.pictures) == n_pictures
 
 
-def test_the_predictions_for_an_own_table_are_a_file(your_own):
-    with (your_own.folder / "predictions.csv").open() as file:
+def test_the_predictions_for_an_own_table_are_a_file(executed):
+    with (executed("data/your_own.ipynb").folder / "predictions.csv").open() as file:
         rows = list(csv.DictReader(file))
 
     assert len(rows) == 36
@@ -75,7 +38,8 @@ def test_the_predictions_for_an_own_table_are_a_file(your_own):
 
 
 @pytest.mark.release
-def test_lora_adapts_the_language_model_to_another_text_and_can_be_switched_off(transformer):
+def test_lora_adapts_the_language_model_to_another_text_and_can_be_switched_off(executed):
+    transformer = executed("pytorch/transformer.ipynb")
     rows = re.findall(r"^(Python|data sets) +(\d+) +(\d+)$", transformer.text, re.MULTILINE)
     (_, python_before, _), (_, other_before, other_after) = rows
     without = re.search(r"leaves the old model: (\d+) about Python", transformer.text)
@@ -89,7 +53,8 @@ def test_lora_adapts_the_language_model_to_another_text_and_can_be_switched_off(
 
 
 @pytest.mark.release
-def test_the_table_is_searched_on_all_cores_of_the_session(tabular):
+def test_the_table_is_searched_on_all_cores_of_the_session(executed):
+    tabular = executed("data/tabular.ipynb")
     n_cores = re.search(r"^(\d+) cores$", tabular.text, re.MULTILINE)
 
     assert n_cores is not None
@@ -100,7 +65,8 @@ def test_the_table_is_searched_on_all_cores_of_the_session(tabular):
 
 
 @pytest.mark.release
-def test_pixels_become_objects_most_of_which_are_there(segmentation):
+def test_pixels_become_objects_most_of_which_are_there(executed):
+    segmentation = executed("pytorch/segmentation.ipynb")
     (found,) = re.findall(r"^\d+ objects found, ([\d.]+)% of them right$", segmentation.text, re.M)
     (there,) = re.findall(r"^\d+ objects there, ([\d.]+)% of them found$", segmentation.text, re.M)
 
@@ -109,7 +75,8 @@ def test_pixels_become_objects_most_of_which_are_there(segmentation):
 
 
 @pytest.mark.release
-def test_an_adapter_teaches_the_model_another_text_and_is_a_small_file(hugging_face):
+def test_an_adapter_teaches_the_model_another_text_and_is_a_small_file(executed):
+    hugging_face = executed("pytorch/hugging_face.ipynb")
     rows = re.findall(r"^(before|LoRA|all weights) +(\d+) +(\d+)$", hugging_face.text, re.MULTILINE)
     perplexities = {name: (int(python), int(other)) for name, python, other in rows}
     sizes = re.search(r"^adapter (\d+) KB, model ([\d,]+) KB$", hugging_face.text, re.MULTILINE)
@@ -125,7 +92,8 @@ def test_an_adapter_teaches_the_model_another_text_and_is_a_small_file(hugging_f
 
 
 @pytest.mark.release
-def test_batches_of_a_length_hold_less_padding_and_tokens_are_made_once(text_data):
+def test_batches_of_a_length_hold_less_padding_and_tokens_are_made_once(executed):
+    text_data = executed("pytorch/text_data.ipynb")
     shares = dict(
         re.findall(r"^(random|of a length) +([\d.]+)% padding", text_data.text, re.MULTILINE)
     )

@@ -4,95 +4,51 @@ import re
 
 import pytest
 
-from tests.templates.notebooks import SPEEDUP, execute
+from tests.templates.notebooks import SPEEDUP
 
 pytestmark = pytest.mark.cluster
 
-DISTRIBUTED = pytest.param("distributed", marks=pytest.mark.release)
-SEARCH = pytest.param("search", marks=pytest.mark.release)
-PROFILE = pytest.param("profile", marks=pytest.mark.release)
-COMPILE = pytest.param("compile_", marks=pytest.mark.release)
-FSDP = pytest.param("fsdp", marks=pytest.mark.release)
-LIGHTNING = pytest.param("lightning_trainer", marks=pytest.mark.release)
-TRACKING = pytest.param("tracking", marks=pytest.mark.release)
-MIXED_PRECISION = pytest.param("mixed_precision", marks=pytest.mark.release)
-
-
-@pytest.fixture(scope="module")
-def digits(session):
-    return execute(session, "pytorch/digits.ipynb")
-
-
-@pytest.fixture(scope="module")
-def distributed(session):
-    return execute(session, "pytorch/distributed.ipynb")
-
-
-@pytest.fixture(scope="module")
-def fsdp(session):
-    return execute(session, "pytorch/fsdp.ipynb")
-
-
-@pytest.fixture(scope="module")
-def search(session):
-    return execute(session, "pytorch/search.ipynb")
-
-
-@pytest.fixture(scope="module")
-def profile(session):
-    return execute(session, "pytorch/profile.ipynb")
-
-
-@pytest.fixture(scope="module")
-def compile_(session):
-    return execute(session, "pytorch/compile.ipynb")
-
-
-@pytest.fixture(scope="module")
-def mixed_precision(session):
-    return execute(session, "pytorch/mixed_precision.ipynb")
-
-
-@pytest.fixture(scope="module")
-def lightning_trainer(session):
-    return execute(session, "pytorch/lightning_trainer.ipynb")
-
-
-@pytest.fixture(scope="module")
-def tracking(session):
-    return execute(session, "pytorch/tracking.ipynb")
+DISTRIBUTED = pytest.param("pytorch/distributed.ipynb", marks=pytest.mark.release)
+SEARCH = pytest.param("pytorch/search.ipynb", marks=pytest.mark.release)
+PROFILE = pytest.param("pytorch/profile.ipynb", marks=pytest.mark.release)
+COMPILE = pytest.param("pytorch/compile.ipynb", marks=pytest.mark.release)
+FSDP = pytest.param("pytorch/fsdp.ipynb", marks=pytest.mark.release)
+LIGHTNING = pytest.param("pytorch/lightning_trainer.ipynb", marks=pytest.mark.release)
+TRACKING = pytest.param("pytorch/tracking.ipynb", marks=pytest.mark.release)
+MIXED_PRECISION = pytest.param("pytorch/mixed_precision.ipynb", marks=pytest.mark.release)
 
 
 @pytest.mark.parametrize(
     "name",
     [
-        *("digits", COMPILE, DISTRIBUTED, FSDP, LIGHTNING),
+        *("pytorch/digits.ipynb", COMPILE, DISTRIBUTED, FSDP, LIGHTNING),
         *(MIXED_PRECISION, PROFILE, SEARCH, TRACKING),
     ],
 )
-def test_a_pytorch_notebook_runs_to_its_end_without_a_warning(request, name):
-    assert request.getfixturevalue(name).standard_error == ""
+def test_a_pytorch_notebook_runs_to_its_end_without_a_warning(executed, name):
+    assert executed(name).standard_error == ""
 
 
-@pytest.mark.parametrize("name", ["digits", DISTRIBUTED, LIGHTNING, TRACKING])
-def test_a_pytorch_notebook_reads_at_least_95_of_100_test_digits(request, name):
-    assert request.getfixturevalue(name).figures["accuracy"] >= 0.95
+@pytest.mark.parametrize("name", ["pytorch/digits.ipynb", DISTRIBUTED, LIGHTNING, TRACKING])
+def test_a_pytorch_notebook_reads_at_least_95_of_100_test_digits(executed, name):
+    assert executed(name).figures["accuracy"] >= 0.95
 
 
-def test_the_digits_are_drawn_with_the_curves_and_the_misread_ones(digits):
-    assert len(digits.pictures) == 3
+def test_the_digits_are_drawn_with_the_curves_and_the_misread_ones(executed):
+    assert len(executed("pytorch/digits.ipynb").pictures) == 3
 
 
-def test_the_saved_network_reads_the_same_when_it_is_read_back(digits):
-    assert "Loaded again, it predicts the same: True" in digits.text
+def test_the_saved_network_reads_the_same_when_it_is_read_back(executed):
+    assert "Loaded again, it predicts the same: True" in executed("pytorch/digits.ipynb").text
 
 
-def test_the_pytorch_notebook_writes_logs_for_tensorboard_beside_itself(digits):
-    assert list((digits.folder / "logs").glob("*/events.out.tfevents.*"))
+def test_the_pytorch_notebook_writes_logs_for_tensorboard_beside_itself(executed):
+    assert list((executed("pytorch/digits.ipynb").folder / "logs").glob("*/events.out.tfevents.*"))
 
 
 @pytest.mark.release
-def test_ranks_on_one_node_and_on_two_end_with_equal_weights(distributed):
+def test_ranks_on_one_node_and_on_two_end_with_equal_weights(executed):
+    distributed = executed("pytorch/distributed.ipynb")
     rows = re.findall(r"^ +\d  +3,500 +([0-9a-f]{16}) ", distributed.text, re.MULTILINE)
 
     assert [len(set(rows[:2])), len(set(rows[2:]))] == [1, 1]
@@ -101,17 +57,19 @@ def test_ranks_on_one_node_and_on_two_end_with_equal_weights(distributed):
 
 
 @pytest.mark.release
-def test_the_second_training_is_a_job_over_two_nodes(distributed):
+def test_the_second_training_is_a_job_over_two_nodes(executed):
+    distributed = executed("pytorch/distributed.ipynb")
     assert re.search(r"^2 ranks on 2 nodes as job \d+", distributed.text, re.MULTILINE)
 
 
 @pytest.mark.release
-def test_the_notebook_says_for_both_trainings_whether_two_gpus_were_faster(distributed):
-    assert len(re.findall(SPEEDUP, distributed.text, re.MULTILINE)) == 2
+def test_the_notebook_says_for_both_trainings_whether_two_gpus_were_faster(executed):
+    assert len(re.findall(SPEEDUP, executed("pytorch/distributed.ipynb").text, re.MULTILINE)) == 2
 
 
 @pytest.mark.release
-def test_fsdp_holds_half_of_the_model_on_each_of_two_ranks_and_learns_the_same(fsdp):
+def test_fsdp_holds_half_of_the_model_on_each_of_two_ranks_and_learns_the_same(executed):
+    fsdp = executed("pytorch/fsdp.ipynb")
     rows = re.findall(r"^(DDP|FSDP) +(\d)(?: +[\d.]+){3} +([\d.]+)$", fsdp.text, re.MULTILINE)
     difference = re.search(r"^Largest difference of a loss: ([\d.e+-]+),", fsdp.text, re.MULTILINE)
 
@@ -129,7 +87,8 @@ def test_fsdp_holds_half_of_the_model_on_each_of_two_ranks_and_learns_the_same(f
 
 
 @pytest.mark.release
-def test_every_trial_of_a_search_is_a_job_and_the_best_two_are_trained_longer(search):
+def test_every_trial_of_a_search_is_a_job_and_the_best_two_are_trained_longer(executed):
+    search = executed("pytorch/search.ipynb")
     sweeps = re.findall(r"^(\d) points as job \d+, at most 8 at once\.", search.text, re.MULTILINE)
 
     assert sweeps == ["6", "2"]
@@ -137,7 +96,8 @@ def test_every_trial_of_a_search_is_a_job_and_the_best_two_are_trained_longer(se
 
 
 @pytest.mark.release
-def test_the_profile_names_the_parts_of_a_step_and_mending_them_keeps_the_losses(profile):
+def test_the_profile_names_the_parts_of_a_step_and_mending_them_keeps_the_losses(executed):
+    profile = executed("pytorch/profile.ipynb")
     parts = re.findall(r"^(\d) (\w+) +[\d.]+ ms a step,", profile.text, re.MULTILINE)
     difference = re.search(r"^Largest difference of a loss: (\S+)$", profile.text, re.MULTILINE)
 
@@ -148,7 +108,8 @@ def test_the_profile_names_the_parts_of_a_step_and_mending_them_keeps_the_losses
 
 
 @pytest.mark.release
-def test_compiling_keeps_the_losses_and_what_breaks_and_repeats_it_is_counted(compile_):
+def test_compiling_keeps_the_losses_and_what_breaks_and_repeats_it_is_counted(executed):
+    compile_ = executed("pytorch/compile.ipynb")
     difference = re.search(r"^Largest difference of a loss: (\S+)$", compile_.text, re.MULTILINE)
 
     assert re.search(r"^Compiled, a step is [\d.]+ times as fast\.$", compile_.text, re.MULTILINE)
@@ -161,7 +122,8 @@ def test_compiling_keeps_the_losses_and_what_breaks_and_repeats_it_is_counted(co
 
 
 @pytest.mark.release
-def test_half_precision_stands_beside_full_precision(mixed_precision):
+def test_half_precision_stands_beside_full_precision(executed):
+    mixed_precision = executed("pytorch/mixed_precision.ipynb")
     accuracies = re.findall(
         r"^Test accuracy: (0\.\d+), in FP32 (0\.\d+)$", mixed_precision.text, re.MULTILINE
     )
@@ -175,7 +137,8 @@ def test_half_precision_stands_beside_full_precision(mixed_precision):
 
 
 @pytest.mark.release
-def test_lightning_trains_on_one_gpu_of_the_session_and_then_on_all(lightning_trainer):
+def test_lightning_trains_on_one_gpu_of_the_session_and_then_on_all(executed):
+    lightning_trainer = executed("pytorch/lightning_trainer.ipynb")
     ranks = re.findall(
         r"^rank (\d): (\d+) steps, validation (0\.\d+)$", lightning_trainer.text, re.MULTILINE
     )
@@ -191,7 +154,8 @@ def test_lightning_trains_on_one_gpu_of_the_session_and_then_on_all(lightning_tr
 
 
 @pytest.mark.release
-def test_each_training_is_in_mlflow_and_in_tensorboard_and_the_best_comes_back(tracking):
+def test_each_training_is_in_mlflow_and_in_tensorboard_and_the_best_comes_back(executed):
+    tracking = executed("pytorch/tracking.ipynb")
     runs = re.findall(r"^(rate [\d.]+, width \d+) +validation", tracking.text, re.MULTILINE)
     boards = {path.parent.name for path in (tracking.folder / "logs").glob("*/events.*")}
     artifacts = [*(tracking.folder.parents[1] / "mlruns").glob("*/*/artifacts/network.pt")]
