@@ -1,11 +1,14 @@
-"""After a failed test on the cluster: what the parts of the portal said. And another order."""
+"""The CPU time of a suite, another order, and what the portal said after a test that failed."""
 
+import os
 import random
 from collections import defaultdict
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.results import CPU_PROPERTY
 
 LOG_DIR = Path("/var/log/data-scientist-portal")
 LOG_NAMES = ("hub", "slurmctld", "node01", "node02")
@@ -41,6 +44,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if ANY_ORDER & set(tests[0].path.parts):
             chance.shuffle(tests)
     items[:] = [test for tests in shuffled for test in tests]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cpu_time(record_testsuite_property: Callable[[str, object], None]) -> Iterator[None]:
+    """Write into the report what collecting, the tests and their programs took."""
+    yield
+    user_s, system_s, programs_user_s, programs_system_s, _ = os.times()
+    total_s = user_s + system_s + programs_user_s + programs_system_s
+    record_testsuite_property(CPU_PROPERTY, f"{total_s:.1f}")
 
 
 def tail(path: Path) -> str:

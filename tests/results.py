@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 N_REASON_LINES = 12
-# Where tests/unit/conftest.py writes it.
+# Where tests/conftest.py writes it.
 CPU_PROPERTY = "cpu_s"
 PYTEST_TESTS_FAILED = 1
 PYTEST_RAN_NO_TEST = 5

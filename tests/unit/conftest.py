@@ -1,17 +1,13 @@
-"""What keeps these tests quick, and their CPU time, which tests/run compares with its limit."""
+"""What keeps these tests quick."""
 
 import gc
 import itertools
-import os
 import re
 import tomllib
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-
-from tests.results import CPU_PROPERTY
 
 PATCHES = Path(__file__).parents[1] / "patches.toml"
 # Many small lists of a test are no reason to look for cycles: Python's own is 700.
@@ -42,15 +38,6 @@ def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     """A folder as pytest's own, without a link to it, which takes longer than many of the tests."""
     name = re.sub(r"\W", "_", request.node.name)[:30]
     return tmp_path_factory.mktemp(f"{name}{next(_numbers)}", numbered=False)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def cpu_time(record_testsuite_property: Callable[[str, object], None]) -> Iterator[None]:
-    """Write into the report what collecting, the tests and their programs took."""
-    yield
-    user_s, system_s, programs_user_s, programs_system_s, _ = os.times()
-    total_s = user_s + system_s + programs_user_s + programs_system_s
-    record_testsuite_property(CPU_PROPERTY, f"{total_s:.1f}")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
