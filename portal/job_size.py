@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dsportal.errors import LaunchError
-from dsportal.laptop import cli as laptop
 from dsportal.launch.layout import parse_layout
 from dsportal.launch.sbatch import JobRequest, mail_to
 from dsportal.slurm.errors import PortalError
@@ -36,26 +35,6 @@ class Rule:
 
 class JobError(PortalError):
     """The requested job cannot be written."""
-
-
-def add_size(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a job's size and place, and of mail about it."""
-    laptop.add_size(parser, ResourceSettings().session_hours)
-    for word, what in (
-        ("partition", "Slurm partition"),
-        ("account", "Slurm account"),
-        ("qos", "Slurm quality of service"),
-    ):
-        parser.add_argument(
-            f"--{word}",
-            default=os.environ.get(f"SLURM_JOB_{word.upper()}", ""),
-            help=f"{what} (default: the session's, or else the cluster's)",
-        )
-    parser.add_argument(
-        "--mail",
-        action="store_true",
-        help="have Slurm write you when it has ended, if the site's Slurm sends mail",
-    )
 
 
 def parse_size(arguments: argparse.Namespace, script: Path, rule: Rule) -> JobRequest:

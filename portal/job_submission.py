@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dsportal.amounts import count, format_duration
-from dsportal.errors import LaunchError
+from dsportal.errors import LaunchError, printable
 from dsportal.launch import commands
 from dsportal.launch.sbatch import JobRequest
 from dsportal.launch.session import SessionAllocation
@@ -117,14 +117,20 @@ def _place(request: JobRequest, *, simulated_gpus: bool) -> SessionAllocation:
     )
 
 
-def submit_again(notebook: Path, request: JobRequest, script: str, again: Again) -> None:
-    """Queue the first of the jobs that run a notebook again and again, and say so."""
+def submit_script(file: Path, request: JobRequest, script: str, again: Again | None) -> None:
+    """Queue a job file, the first of several if its notebook runs `again`, and say so."""
     with _in_words():
-        log_of(again).parent.mkdir(mode=0o700, exist_ok=True)
+        if again is not None:
+            log_of(again).parent.mkdir(mode=0o700, exist_ok=True)
         job_id = commands.submit(request, (), script=script)
     first = request.begin.replace("T", " ")[:16]
+    if again is None:
+        output = Path.cwd() / f"{request.name}-{job_id}.out"
+        begin = f" from {first} on" if first else ""
+        print(printable(f"{file.name} runs as job {job_id}{begin}. Its output: {output}"))
+        return
     print(
-        f"{notebook.name} runs {again.words}, {f'first {first}' if first else 'first now'}, as job "
+        f"{file.name} runs {again.words}, {f'first {first}' if first else 'first now'}, as job "
         f"{job_id}. Each run queues the next. To end that, cancel the one that waits."
     )
 

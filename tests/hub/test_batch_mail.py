@@ -84,7 +84,7 @@ def submitted(kind: str, *words: str | Path) -> str:
 
 
 def test_who_wants_it_reads_in_mail_that_a_notebook_has_ended(smtpd: Smtpd, notebook: Path) -> None:
-    job = submitted("job", "--submit", notebook, "-p", "lr=1")
+    job = submitted("job", notebook, "-p", "lr=1")
 
     (mail,) = eventually(lambda: about(job, smtpd), 120)
 

@@ -143,9 +143,12 @@ def test_a_notebook_of_the_laptop_runs_as_a_job_that_is_followed_to_its_end(
     said(laptop.portal("start", "--gpus", "1"))
     try:
         said(laptop.portal("cp", "train.ipynb", f":{name}.ipynb"))
-        order = ("job", "new", f"{name}.ipynb", "-p", "lr=0.5", "--hours", "0.2", "--json")
-        queued = json.loads(said(laptop.portal(*order)))
-        (job,) = re.findall("runs as job ([0-9]+) with 1 GPU", queued["message"])
+        order = ("job", "new", "-p", "lr=0.5", f"{name}.ipynb", "--hours", "0.2", "--json")
+        queued = [
+            json.loads(said(one))["message"]
+            for one in (laptop.ssh(NAME, " ".join(("dsportal", *order))), laptop.portal(*order))
+        ]
+        _, job = (re.findall("runs as job ([0-9]+) with 1 GPU", told)[0] for told in queued)
 
         assert "trained with 0.5" in said(laptop.portal("logs", "--follow"))
 

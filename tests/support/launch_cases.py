@@ -355,7 +355,7 @@ def case_notebook_stopped():
 def case_notebook_submitted():
     """The same from a terminal, or from JupyterLab's form."""
     write_notebook("lr = 0.1", "lr * 2")
-    command = [f"{os.environ['PORTAL_COMMANDS']}/dsportal", "job", "new", "--submit"]
+    command = [f"{os.environ['PORTAL_COMMANDS']}/dsportal", "job", "new"]
     words = ["--gpus", "1", "--hours", "0.1", "train.ipynb", "-p", "lr=0.5"]
     done = subprocess.run([*command, *words], capture_output=True, text=True, check=False)
     result = attach().wait(show="none")

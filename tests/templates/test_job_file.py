@@ -1,4 +1,4 @@
-"""A job file of `dsportal job new`, given to the real sbatch."""
+"""Jobs and job files of `dsportal job new`, on the real Slurm."""
 
 import json
 import os
@@ -63,7 +63,7 @@ def test_a_notebook_runs_to_its_end_with_its_parameters_in_its_own_kernel(
     sources, printed = NOTEBOOKS[kernel]
     write_notebook(folder, kernel, sources)
 
-    options = ["--gpus", "1", "--hours", "0.1"]
+    options = ["--gpus", "1", "--hours", "0.1", "--output", "train.job"]
     as_user(session, folder, DSPORTAL, "job", "new", *options, "train.ipynb", "-p", "lr=0.5")
     as_user(session, folder, "sbatch", "train.job")
     result = eventually(lambda: next(folder.glob("train-*.json"), None), timeout_s=120)
@@ -108,7 +108,7 @@ def test_a_notebook_runs_again_after_a_failure_but_not_after_its_user_has_cancel
     folder = session.working_dir / "again"
     folder.mkdir()
     write_notebook(folder, "python3", ["import os; print(sorted(os.environ))", "1/0"])
-    every = ("job", "new", "--submit", "--hours", "0.1", "--every", "day", "train.ipynb")
+    every = ("job", "new", "--hours", "0.1", "--every", "day", "train.ipynb")
     as_user(session, folder, "env", "JUPYTERHUB_API_TOKEN=secret", DSPORTAL, *every)
     assert result_of(folder)["failed_cell"]["source"] == "1/0"
 
@@ -133,8 +133,8 @@ def test_a_script_trains_on_two_nodes_without_a_notebook(session: SlurmSession) 
     folder.joinpath("train.py").write_text(TRAIN)
     folder.joinpath("beside.py").write_text("WORD = 'beside'\n")
     options = ["--gpus", "2", "--nodes", "2", "--hours", "0.1", "--with", "torch"]
-    as_user(session, folder, DSPORTAL, "job", "new", *options, "train.py", "--epochs", "3")
-    as_user(session, folder, "sbatch", "train.job")
+    said = as_user(session, folder, DSPORTAL, "job", "new", *options, "train.py", "--epochs", "3")
+    assert f"Its output: {folder}/train-" in said
     output = eventually(lambda: next(folder.glob("train-*.out"), None), timeout_s=60)
     eventually(lambda: "sum" in output.read_text(), timeout_s=90)
 

@@ -28,12 +28,12 @@ def notebook_routes(root_dir: str) -> list[Route]:
     """Return the routes; `root_dir` is the folder at the top of the file browser."""
     root = Path(os.path.realpath(root_dir))
 
-    async def ask(request: APIHandler, action: str) -> dict[str, str]:
+    async def ask(request: APIHandler, *actions: str) -> dict[str, str]:
         order = parse_order(request.request.body, root)
-        return {"message": await run_dsportal(order.arguments(action))}
+        return {"message": await run_dsportal(order.words(*actions))}
 
     async def submit(request: APIHandler) -> Answer:
-        return Answer(201, await ask(request, "--submit"))
+        return Answer(201, await ask(request))
 
     async def submit_sweep(request: APIHandler) -> Answer:
         told = await run_dsportal(sweep_arguments(request.request.body, root))
@@ -97,6 +97,8 @@ async def run_dsportal(arguments: list[str]) -> str:
             f"Slurm gave no answer within {TIMEOUT_S} s. Look at your Slurm jobs, and try again."
         ) from error
     if process.returncode:
-        words = said.decode(errors="replace").strip().removeprefix("dsportal: ")
+        # Of wrong words the command says first how to use it.
+        words = said.decode(errors="replace").rpartition(": error: ")[2].strip()
+        words = words.removeprefix("dsportal: ")
         raise OptionsError(words or "dsportal has failed, and nothing said why. Try again.")
     return printed.decode(errors="replace").strip()

@@ -1,57 +1,51 @@
-"""What the form of a notebook asks for, as a command line."""
+"""What a form or the laptop asks for, as a command line."""
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dsportal.amounts import SECONDS_PER_HOUR
-from dsportal.slurm.again import EVERY
 from dsportal.slurm.errors import OptionsError
 from dsportal.task.folder import RunFolder
+from dsportal.task.notebook import is_notebook
+
+# Words of the command by the keys of a request.
+_SIZE = {"partition": "partition", "account": "account", "qos": "qos", "mail": "mail"}
+_MORE = {"with": "program", "kernel": "kernel", "mpi": "mpi", "every": "every", "at": "at"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NotebookOrder:
-    """A notebook to run as a job.
+class JobOrder:
+    """A notebook or a script to run as a job.
 
     Attributes:
         path: Absolute.
-        gpus: On all nodes together.
-        parameters: Text of each value by name.
-        every: One of `EVERY` for a job that runs again and again, or "".
-        at: When it begins, such as "04:00"; "" for at once.
-        mail: Whether Slurm writes the user when it has ended.
+        size: Options of the command `dsportal`: what each job asks Slurm for.
+        more: Its other options.
+        arguments: Those of a script.
     """
 
     path: Path
-    gpus: int
-    nodes: int
-    hours: float
-    parameters: Mapping[str, str]
-    every: str = ""
-    at: str = ""
-    mail: bool = False
+    size: Sequence[str]
+    more: Sequence[str] = ()
+    arguments: Sequence[str] = ()
 
-    def arguments(self, action: str = "--submit") -> list[str]:
-        """Return the arguments of the command `dsportal`, to submit it or for its "--forecast"."""
-        given = [word for pair in self.parameters.items() for word in ("-p", "=".join(pair))]
-        size = [f"--gpus={self.gpus}", f"--nodes={self.nodes}", f"--hours={self.hours}"]
-        when = [f"--every={self.every}"] if self.every else []
-        when += [f"--at={self.at}"] if self.at else []
-        when += ["--mail"] if self.mail else []
-        return ["job", "new", action, *size, *when, str(self.path), *given]
+    def words(self, *actions: str) -> list[str]:
+        """Return the arguments of the command, to submit it or for `actions` such as --forecast."""
+        return ["job", "new", *actions, *self.size, *self.more, str(self.path), *self.arguments]
 
 
-def parse_order(body: bytes, root: Path) -> NotebookOrder:
+def parse_order(body: bytes, root: Path) -> JobOrder:
     """Return what a request asks for.
 
     Args:
-        body: JSON with `path` below `root`, and if wanted `gpus`, `nodes`, `hours`, `parameters`,
-            `every`, `at` and `mail`.
+        body: JSON with `path` below `root`, and if wanted `gpus`, `nodes`, `hours`, `partition`,
+            `account`, `qos`, `mail`, `every`, `at` and `parameters` of a notebook; of a script
+            `program`, `kernel`, `mpi` and `arguments`.
         root: The folder at the top of the file browser.
     """
     try:
@@ -59,31 +53,30 @@ def parse_order(body: bytes, root: Path) -> NotebookOrder:
         name, parameters = str(values["path"]), dict(values.get("parameters") or {})
         gpus, nodes = int(values.get("gpus", 1)), int(values.get("nodes", 1))
         hours = float(values.get("hours", 8))
-        every, at = (str(values.get(key) or "") for key in ("every", "at"))
+        arguments = [str(word) for word in values.get("arguments") or ()]
+        size, more = _options(values, _SIZE), _options(values, _MORE)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise OptionsError(
             'Name the notebook: {"path": "train.ipynb", "gpus": 1, "nodes": 1, "hours": 8, '
             '"parameters": {"lr": "0.1"}}.'
         ) from error
-    texts = {str(each): str(value) for each, value in parameters.items()}
-    if any("\0" in text for text in (name, at, *texts, *texts.values())):
+    more += [word for pair in parameters.items() for word in ("-p", "=".join(map(str, pair)))]
+    if any("\0" in text for text in (name, *size, *more, *arguments)):
         raise OptionsError("No name and no value can hold a null character. Take it away.")
-    if every and every not in EVERY:
-        raise OptionsError(f"{every!r:.60} is no day. Choose one of {', '.join(EVERY)}.")
     # Lexical only: links, such as the one to the shared storage, may lead out of the root.
     path = Path(os.path.normpath(root / name))
     if not path.is_relative_to(root) or path == root:
-        raise OptionsError("The notebook is outside your files. Choose one in the file browser.")
-    return NotebookOrder(
-        path=path,
-        gpus=gpus,
-        nodes=nodes,
-        hours=hours,
-        parameters=texts,
-        every=every,
-        at=at,
-        mail=values.get("mail") is True,
-    )
+        raise OptionsError("The file is outside your files. Choose one in the file browser.")
+    # Behind a notebook the command reads options.
+    if arguments and is_notebook(path):
+        raise OptionsError(f"{path.name} takes parameters. Arguments are for scripts.")
+    numbers = [f"--gpus={gpus}", f"--nodes={nodes}", f"--hours={hours}"]
+    return JobOrder(path=path, size=[*numbers, *size], more=more, arguments=arguments)
+
+
+def _options(values: Mapping[str, Any], keys: Mapping[str, str]) -> list[str]:
+    given = {word: value for word, key in keys.items() if (value := values.get(key))}
+    return [f"--{word}" if value is True else f"--{word}={value}" for word, value in given.items()]
 
 
 def sweep_arguments(body: bytes, root: Path) -> list[str]:
@@ -103,15 +96,13 @@ def sweep_arguments(body: bytes, root: Path) -> list[str]:
             'Give the values of each parameter: {"path": "train.ipynb", "grid": {"lr": [0.1]}}.'
         ) from error
     keys = ("at_once", "metric", "best", "kernel")
-    options = {"as": "name", **{key.replace("_", "-"): key for key in keys}}
-    words = [f"--{word}={values[key]}" for word, key in options.items() if values.get(key)]
+    words = _options(values, {"as": "name", **{key.replace("_", "-"): key for key in keys}})
     for name, given in grid.items():
         texts = (each if isinstance(each, str) else json.dumps(each) for each in given)
         words += [word for text in texts for word in ("-p", f"{name}={text}")]
     if any("\0" in word for word in words):
         raise OptionsError("No name and no value can hold a null character. Take it away.")
-    size = [f"--gpus={order.gpus}", f"--nodes={order.nodes}", f"--hours={order.hours}"]
-    return ["sweep", "new", "--json", *size, *words, str(order.path)]
+    return ["sweep", "new", "--json", *order.size, *words, str(order.path)]
 
 
 def former_order(run: str, parent: Path, root: Path) -> dict[str, Any]:

@@ -19,7 +19,7 @@ PARTS: tuple[Callable[[int], Mapping[str, Rounds]], ...] = (
     measure_page,
 )
 WORDS = {
-    "notebook_job_s": "from `dsportal job new --submit` until the notebook's result is there, mean "
+    "notebook_job_s": "from `dsportal job new` until the notebook's result is there, mean "
     f"of {PAIRS_PER_ROUND} jobs, s",
     "same_program_s": "from `sbatch` of the same lines in the same Python until they have run",
     "notebook_job_extra_s": "one minus the other, round by round",

@@ -91,10 +91,6 @@ RUN = (
     RunBy(
         r"dsportal completion > .*", "tests/programs/dsportal/laptop/test_completion.py", "completi"
     ),
-    RunBy(
-        r"dsportal job new .* train\.ipynb .*", "tests/templates/test_job_file.py", "train.ipynb"
-    ),
-    RunBy(r"sbatch train\.job", "tests/templates/test_job_file.py", '"sbatch", "train.job"'),
     RunBy(r"squeue", "tests/slurm/conftest.py", '"squeue"'),
     RunBy(
         r"dsportal environments (new|add|check|remove) ?.*",

@@ -26,7 +26,8 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_job_has_one_rank_for_each_gpu_with_the_portals_cores_and_memory(script):
-    assert main(["job", "new", "--gpus", "8", "--nodes", "2", "train.py", "--epochs", "3"]) == 0
+    words = ["--gpus", "8", "--nodes", "2", "--output", "train.job", "train.py", "--epochs", "3"]
+    assert main(["job", "new", *words]) == 0
     text = script.with_suffix(".job").read_text()
 
     for option in ("nodes=2", "ntasks=8", "gpus-per-node=4", "cpus-per-task=8", "mem=196608M"):
@@ -71,11 +72,12 @@ def test_the_resources_are_those_of_the_sites_settings(script, tmp_path, minimal
 def test_a_file_that_is_there_is_kept_unless_replacing_it_was_asked_for(script, capsys):
     job = script.with_suffix(".job")
     job.write_text("mine")
+    words = ["--output", "train.job", "train.py"]
 
-    assert main(["job", "new", "train.py"]) == 1
+    assert main(["job", "new", *words]) == 1
     assert job.read_text() == "mine"
     assert "--force" in capsys.readouterr().err
-    assert main(["job", "new", "--force", "train.py"]) == 0
+    assert main(["job", "new", "--force", *words]) == 0
     assert job.read_text().startswith("#!/bin/bash\n")
 
 
@@ -85,7 +87,7 @@ def test_a_file_that_is_there_is_kept_unless_replacing_it_was_asked_for(script, 
         (["--gpus", "3", "--nodes", "2", "train.py"], "Choose gpus=2 or gpus=4 on nodes=2"),
         (["--hours", "0", "train.py"], "--hours 0. Give a number from 0.02 to 8760"),
         (["--hours", "8761", "train.py"], "--hours 8761. Give a number"),
-        (["no.py"], "There is no script"),
+        (["no.py"], "There is no file"),
         (["--mpi", "--with", "torch", "train.py"], "Leave it out for --with torch"),
     ],
 )
@@ -162,9 +164,10 @@ def test_a_job_in_an_environment_of_the_user_and_in_none(script, tmp_path, monke
 def test_the_name_of_a_script_need_not_be_utf_8(tmp_path, script, capsys):
     odd = tmp_path / os.fsdecode(b"caf\xe9.py")
     odd.touch()
-    assert main(["job", "new", str(odd)]) == 0
+    job = odd.with_suffix(".job")
+    assert main(["job", "new", "--output", str(job), str(odd)]) == 0
 
-    assert b"/caf\xe9.py'\n" in odd.with_suffix(".job").read_bytes()
+    assert b"/caf\xe9.py'\n" in job.read_bytes()
     assert "sbatch " in capsys.readouterr().out
 
 
@@ -175,9 +178,14 @@ def notebook(script):
     return path
 
 
-def test_a_notebook_runs_once_with_all_gpus_in_the_kernel_that_it_names(notebook, monkeypatch):
+@pytest.mark.parametrize("n_before", [0, 4, 6])
+def test_a_notebook_runs_once_with_all_gpus_in_the_kernel_that_it_names(
+    notebook, monkeypatch, n_before
+):
     monkeypatch.setenv("PORTAL_KERNEL", "pytorch")
-    words = ["--gpus", "4", "--nodes", "2", "train.ipynb", "-p", "lr=0.1", "-p", "name=a b"]
+    # Options stand before it or behind it.
+    words = ["--gpus", "4", "-p", "lr=0.1", "-p", "name=a b", "--nodes", "2", "--output=train.job"]
+    words.insert(n_before, "train.ipynb")
     assert main(["job", "new", *words]) == 0
     text = notebook.with_suffix(".job").read_text()
 
@@ -222,8 +230,16 @@ def test_the_file_of_a_notebook_that_runs_again_carries_all_that_its_next_run_ne
 
 @pytest.mark.parametrize(
     "words",
-    [["--every", "day", "train.py"], ["--at", "25:00", "train.py"], ["--submit", "train.py"]],
+    [
+        ["--every", "day", "train.py"],
+        ["--every", "night", "train.ipynb"],
+        ["--at", "25:00", "train.py"],
+        ["-p", "lr=1", "train.py"],
+        ["--kernel", "nlp", "train.ipynb"],
+    ],
 )
-def test_what_only_a_notebook_can_and_a_time_that_is_none_are_refused(script, capsys, words):
+def test_what_only_one_kind_of_file_can_and_a_time_that_is_none_are_refused(
+    notebook, capsys, words
+):
     assert main(["job", "new", *words]) == 1
     assert capsys.readouterr().err.startswith("dsportal: ")

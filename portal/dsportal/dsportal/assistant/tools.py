@@ -220,7 +220,7 @@ def submit_job(
         for word in ("-p", f"{name}={json.dumps(value)}")
     ]
     size = [f"--gpus={gpus}", f"--nodes={nodes}", f"--hours={hours}"]
-    return ask_dsportal(["job", "new", "--submit", *size, notebook, *given])
+    return ask_dsportal(["job", "new", *size, notebook, *given])
 
 
 def ask_dsportal(words: Sequence[str]) -> str:

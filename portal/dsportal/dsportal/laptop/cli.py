@@ -10,6 +10,7 @@ from dsportal import __version__
 
 from . import verbs
 from .host import DEFAULT_NAME, LaptopError
+from .job_words import add_new, add_size
 from .mcp import CHANGES
 from .setup import known_portal
 from .sweeps import add_actions
@@ -18,6 +19,7 @@ _EXIT_CODES = (
     "Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 the portal cannot be reached, 130 "
     "Ctrl-C. ssh and cp end as OpenSSH's programs do."
 )
+_SESSION = "a session that has a name of its own"
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -136,43 +138,26 @@ def add_shared(add: _Add, *, is_own: bool = False) -> None:
 
 
 def _add_orders(add: _Add) -> None:
-    job = add(verbs.new_job, "run a notebook of the session as a job", "job")
-    job.add_argument("action", choices=["new"], help="new queues it")
-    job.add_argument("notebook", help="its path in the session's file browser")
-    add_size(job)
-    for option, metavar, text in verbs.JOB_OPTIONS:
-        job.add_argument(f"--{option}", default="", metavar=metavar, help=text)
-    job.add_argument("--mail", action="store_true", help="have Slurm write when it has ended")
-    job.add_argument(
-        *("-p", "--parameter"),
-        dest="parameters",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a parameter of the notebook, such as lr=0.1",
-    )
+    job = add(verbs.new_job, "run a notebook or a script of the session as a job", "job")
+    add_new(job.add_subparsers(required=True, metavar="ACTION"), _add_where)
     new, show, stop = add_actions(
         add(verbs.sweep, "try many values with a notebook or a script of the session")
     )
     add_size(new)
-    for command in (job, new, show, stop):
-        _add_session(command)
-
-
-def add_size(command: argparse.ArgumentParser, hours: float = 8) -> None:
-    """Add the options of a job's size; `hours` is the default of its time limit."""
-    command.add_argument(
-        "--gpus", type=int, default=1, help="number of GPUs on all nodes together (default: 1)"
-    )
-    command.add_argument("--nodes", type=int, default=1, help="number of nodes (default: 1)")
-    command.add_argument(
-        "--hours", type=float, default=hours, help=f"time limit in hours (default: {hours:g})"
-    )
+    for command in (new, show, stop):
+        _add_where(command)
+        _add_json(command)
 
 
 def _add_session(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--session", help="a session that has a name of its own")
+    command.add_argument("--session", help=_SESSION)
     _add_json(command)
+
+
+def _add_where(command: argparse.ArgumentParser) -> None:
+    # Below a group, which has the portal's default.
+    command.add_argument("--name", default=argparse.SUPPRESS, help=f"the portal ({DEFAULT_NAME})")
+    command.add_argument("--session", help=_SESSION)
 
 
 def _add_json(command: argparse.ArgumentParser) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from .host import LaptopError
+from .job_words import order_of
 from .sessions import Session
 
 _LOOK_S = 5.0
@@ -87,8 +88,8 @@ def ask(session: Session, arguments: argparse.Namespace) -> dict[str, Any]:
         grid: dict[str, list[str]] = {}
         for name, _, value in (text.partition("=") for text in arguments.parameters):
             grid.setdefault(name, []).append(value)
-        keys = ("gpus", "nodes", "hours", "at_once", "metric", "best", "kernel")
-        order = {key: value for key in keys if (value := getattr(arguments, key))}
+        keys = ("at_once", "metric", "best", "kernel", "partition", "account", "qos", "mail")
+        order = order_of(arguments, keys)
         order |= {"path": arguments.program, "name": arguments.sweep, "grid": grid}
         told = session.ask("POST", path, order)
     else:

@@ -18,6 +18,7 @@ from dsportal.amounts import format_time_left
 from . import openssh, sweeps, work
 from .completion import completion as complete
 from .host import Host, LaptopError, home_of, parse_url
+from .job_words import order_of
 from .sessions import Session, list_sessions, said
 from .setup import check_websocket, known_portal, log_in, set_up
 
@@ -33,11 +34,6 @@ START_OPTIONS = {
     "reservation": "Slurm reservation",
     "opens": "what it opens with, such as 'VS Code'",
 }
-# When a job runs. The session knows which words are right.
-JOB_OPTIONS = (
-    ("at", "HH:MM", "begin then, by the clock of the cluster"),
-    ("every", "DAY", "run it again and again: day, or one such as monday; at the time of --at"),
-)
 # What `start --open` opens, and the option of the form that makes its page the first.
 OPENED = {"lab": None, "vscode": "VS Code", "ssh": None}
 # Text browsers, which Python would start elsewhere, take the terminal.
@@ -213,21 +209,14 @@ def show_logs(arguments: argparse.Namespace, source: work.Work) -> None:
 
 
 def new_job(arguments: argparse.Namespace) -> None:
-    """Run a notebook as a job."""
-    wrong = [text for text in arguments.parameters if "=" not in text]
-    if wrong:
+    """Run a notebook or a script as a job."""
+    order = order_of(arguments)
+    if wrong := [text for text in arguments.parameters if "=" not in text]:
         raise LaptopError(f"{wrong[0]!r} is no parameter. Write -p lr=0.1")
-    told = work.submit_notebook(
-        _session(arguments),
-        arguments.notebook,
-        gpus=arguments.gpus,
-        nodes=arguments.nodes,
-        hours=arguments.hours,
-        every=arguments.every,
-        at=arguments.at,
-        mail=arguments.mail,
-        parameters=dict(text.split("=", 1) for text in arguments.parameters),
-    )
+    if arguments.parameters:
+        order["parameters"] = dict(text.split("=", 1) for text in arguments.parameters)
+    session = _session(arguments)
+    told = work.submit_job(session, arguments.file, is_forecast=arguments.forecast, **order)
     answer(arguments, told, told["message"])
 
 

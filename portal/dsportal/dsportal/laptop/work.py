@@ -14,8 +14,6 @@ from .sessions import Session
 
 _LOOK_S = 5.0
 _COLUMNS = 4
-# What a notebook's job has unless more is asked for.
-ORDER: Mapping[str, object] = {"gpus": 1, "nodes": 1, "hours": 8.0, "parameters": {}}
 
 
 class Work(Protocol):
@@ -159,20 +157,22 @@ def ask_for_gpus(session: Session, gpus: str, hours: str, notebook: str) -> dict
     }
 
 
-def submit_notebook(session: Session, notebook: str, **order: object) -> dict[str, Any]:
-    """Run a notebook of the session as a job.
+def submit_job(
+    session: Session, path: str, *, is_forecast: bool = False, **order: object
+) -> dict[str, Any]:
+    """Run a notebook or a script of the session as a job.
 
     Args:
-        notebook: Its path in the session's file browser.
-        order: "gpus", "nodes", "hours", "parameters", "every", "at" and "mail", as the session's
-            own page asks.
+        session: The session.
+        path: That of the file in the session's file browser.
+        is_forecast: Whether only to ask when it would start.
+        order: What the session's REST interface takes, by its keys.
 
     Returns:
         What the session says of it, with "message".
     """
-    told: dict[str, Any] = session.ask(
-        "POST", "portal/api/notebook-jobs", {**ORDER, "path": notebook, **order}
-    )
+    route = "portal/api/notebook-jobs" + ("/forecast" if is_forecast else "")
+    told: dict[str, Any] = session.ask("POST", route, {"path": path, **order})
     return told
 
 

@@ -303,6 +303,8 @@ def ask_slurm(
             input=stdin,
             capture_output=True,
             text=True,
+            # Names of files need not be UTF-8.
+            errors="surrogateescape",
             timeout=_TIMEOUT_S,
             check=False,
             # The notebook's interrupt button signals the whole process group.

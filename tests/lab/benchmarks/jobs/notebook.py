@@ -53,7 +53,7 @@ def _write(folder: Path) -> None:
 
 def _measure_pairs(session: SlurmSession, folder: Path) -> tuple[float, float]:
     # What a notebook leaves last is its result.
-    submit = (DSPORTAL, "job", "new", "--submit", "--hours", "0.1", "train.ipynb")
+    submit = (DSPORTAL, "job", "new", "--hours", "0.1", "train.ipynb")
     ways = (submit, "train-*.json"), (("sbatch", "program.job"), "train.done")
     took_s: tuple[list[float], list[float]] = [], []
     for _ in range(PAIRS_PER_ROUND):

@@ -90,7 +90,7 @@ def test_jobs_are_those_of_the_command_with_its_limits(
     assert do("job_output", '{"job": "12_3"}').split() == ["logs", "12_3"]
     order = '{"notebook": "train.ipynb", "gpus": 2, "parameters": {"lr": 0.1, "name": "-x; y"}}'
     assert do("submit_job", order).splitlines() == [
-        *("job", "new", "--submit", "--gpus=2", "--nodes=1", "--hours=1"),
+        *("job", "new", "--gpus=2", "--nodes=1", "--hours=1"),
         *(str(home / "train.ipynb"), "-p", "lr=0.1", "-p", 'name="-x; y"'),
     ]
     (commands / "dsportal").write_text("#!/bin/sh\necho 'dsportal: too much' >&2; exit 1\n")

@@ -21,6 +21,7 @@ async def test_values_of_one_parameter_become_points(
 ) -> None:
     running.answers["portal/api/sweeps"] = [{"name": "digits", "message": "2 points as job 7"}]
     words = ("-p", "lr=0.1", "-p", "lr=0.01", "-p", "word=a=b", "--as", "digits", "--gpus", "2")
+    words += ("--mail",)
 
     assert await running.run("sweep", "new", "nets/digits.ipynb", *words) == 0
 
@@ -29,6 +30,7 @@ async def test_values_of_one_parameter_become_points(
     asked = json.loads(body)
     assert asked["grid"] == {"lr": ["0.1", "0.01"], "word": ["a=b"]}
     assert (asked["path"], asked["name"], asked["gpus"]) == ("nets/digits.ipynb", "digits", 2)
+    assert asked["mail"] is True
     assert await running.run("sweep", "new", "x.ipynb", "-p", "lr") == 1
 
 

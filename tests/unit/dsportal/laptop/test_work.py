@@ -109,14 +109,16 @@ async def test_what_cannot_be_done_says_the_next_step(
     assert sentence in capsys.readouterr().err
 
 
-async def test_a_notebook_becomes_a_job_with_its_parameters(
-    running: Hub, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("is_first", [True, False])
+async def test_a_notebook_becomes_a_job_with_options_before_it_or_behind_it(
+    running: Hub, capsys: pytest.CaptureFixture[str], *, is_first: bool
 ) -> None:
     running.answers["portal/api/notebook-jobs"] = [{"message": "x.ipynb runs as job 12."}]
-    words = ("job", "new", "x.ipynb", "--gpus", "2", "-p", "lr=0.1", "-p", "name=a=b")
-    words += ("--every", "monday", "--at", "04:00", "--mail")
+    words = ["--gpus", "2", "-p", "lr=0.1", "-p", "name=a=b", "--qos", "long"]
+    words += ["--every", "monday", "--at", "04:00", "--mail"]
 
-    assert await running.run(*words) == 0
+    given = [*words, "x.ipynb"] if is_first else ["x.ipynb", *words]
+    assert await running.run("job", "new", *given) == 0
 
     ((method, path, body),) = running.asked
     assert (method, path) == ("POST", "portal/api/notebook-jobs")
@@ -126,11 +128,28 @@ async def test_a_notebook_becomes_a_job_with_its_parameters(
         "nodes": 1,
         "hours": 8,
         "parameters": {"lr": "0.1", "name": "a=b"},
+        "qos": "long",
         "every": "monday",
         "at": "04:00",
         "mail": True,
     }
     assert capsys.readouterr().out == "x.ipynb runs as job 12.\n"
+
+
+async def test_a_script_keeps_what_stands_behind_it_and_a_forecast_queues_nothing(
+    running: Hub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    running.answers["portal/api/notebook-jobs/forecast"] = [{"message": "It would start at once."}]
+
+    words = ("--forecast", "--with", "torch", "train.py", "--gpus", "9", "-p", "3")
+    assert await running.run("job", "new", *words) == 0
+
+    ((_, path, body),) = running.asked
+    assert path == "portal/api/notebook-jobs/forecast"
+    asked = json.loads(body)
+    assert (asked["gpus"], asked["program"]) == (1, "torch")
+    assert asked["arguments"] == ["--gpus", "9", "-p", "3"]
+    assert capsys.readouterr().out == "It would start at once.\n"
 
 
 def kernel(path: str, name: str) -> dict[str, Any]:

@@ -201,8 +201,10 @@ class Toolbox:
         work.follow(work.RemoteWork(self._session(session)), job, pieces.append, to_its_end=False)
         return "".join(pieces) or "It has printed nothing."
 
-    def _submit_job(self, _: threading.Event, session: str | None = None, **order: Any) -> str:
-        return str(work.submit_notebook(self._session(session), **order)["message"])
+    def _submit_job(
+        self, _: threading.Event, notebook: str, session: str | None = None, **order: Any
+    ) -> str:
+        return str(work.submit_job(self._session(session), notebook, **order)["message"])
 
     def _run_cell(
         self,

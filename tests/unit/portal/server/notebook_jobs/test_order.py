@@ -8,7 +8,7 @@ from dsportal.slurm.errors import OptionsError
 from dsportal.task.folder import RunFolder
 from dsportal.task.plan import Plan
 from portal.server.notebook_jobs.order import (
-    NotebookOrder,
+    JobOrder,
     former_order,
     parse_order,
     sweep_arguments,
@@ -27,10 +27,20 @@ def test_a_form_becomes_a_command_whose_words_are_the_users_own() -> None:
     }
     order = parse_order(json.dumps(body).encode(), ROOT)
 
-    assert order.arguments() == [
-        *("job", "new", "--submit", "--gpus=4", "--nodes=2", "--hours=1.5"),
-        "/home/ada/nets/my net.ipynb",
+    assert order.words() == [
+        *("job", "new", "--gpus=4", "--nodes=2", "--hours=1.5"),
         *("-p", "lr=0.1", "-p", "word=a=b; rm -rf ~"),
+        "/home/ada/nets/my net.ipynb",
+    ]
+
+
+def test_a_script_has_its_own_arguments_behind_it() -> None:
+    body = {"path": "train.py", "program": "torch", "arguments": ["--gpus", "x"], "qos": "long"}
+    order = parse_order(json.dumps(body).encode(), ROOT)
+
+    assert order.words() == [
+        *("job", "new", "--gpus=1", "--nodes=1", "--hours=8.0", "--qos=long", "--with=torch"),
+        *("/home/ada/train.py", "--gpus", "x"),
     ]
 
 
@@ -42,14 +52,14 @@ def test_a_notebook_that_runs_again_says_when_and_a_forecast_asks_for_the_same()
         "--gpus=1",
         "--nodes=1",
         "--hours=8.0",
+        "--mail",
         "--every=monday",
         "--at=04:00",
-        "--mail",
         "/home/ada/x.ipynb",
     ]
 
-    assert order.arguments() == ["job", "new", "--submit", *words]
-    assert order.arguments("--forecast") == ["job", "new", "--forecast", *words]
+    assert order.words() == ["job", "new", *words]
+    assert order.words("--forecast") == ["job", "new", "--forecast", *words]
 
 
 def test_a_grid_becomes_words_of_the_command() -> None:
@@ -59,10 +69,11 @@ def test_a_grid_becomes_words_of_the_command() -> None:
         "at_once": 2,
         "kernel": "pytorch",
         "name": "digits",
+        "mail": True,
     }
 
     assert sweep_arguments(json.dumps(body).encode(), ROOT) == [
-        *("sweep", "new", "--json", "--gpus=1", "--nodes=1", "--hours=8.0"),
+        *("sweep", "new", "--json", "--gpus=1", "--nodes=1", "--hours=8.0", "--mail"),
         *("--as=digits", "--at-once=2", "--kernel=pytorch", "-p", "lr=0.1", "-p", "lr=0.01"),
         *("-p", "sizes=[2, 3]", "-p", "word=a b", "/home/ada/x.ipynb"),
     ]
@@ -103,8 +114,8 @@ def test_a_form_begins_with_what_a_run_was_asked_for(tmp_path: Path) -> None:
 
 
 def test_what_a_request_leaves_out_has_a_default() -> None:
-    assert parse_order(b'{"path": "x.ipynb"}', ROOT) == NotebookOrder(
-        path=ROOT / "x.ipynb", gpus=1, nodes=1, hours=8.0, parameters={}
+    assert parse_order(b'{"path": "x.ipynb"}', ROOT) == JobOrder(
+        path=ROOT / "x.ipynb", size=["--gpus=1", "--nodes=1", "--hours=8.0"], more=[], arguments=[]
     )
 
 
@@ -117,9 +128,9 @@ def test_what_a_request_leaves_out_has_a_default() -> None:
         b'{"path": "x.ipynb", "gpus": "many"}',
         b'{"path": "x.ipynb", "gpus": 1e999}',
         b'{"path": "x.ipynb", "parameters": 3}',
-        b'{"path": "x.ipynb", "every": "night"}',
         b'{"path": "x.ipynb", "at": "\\u0000"}',
         b'{"path": "x.ipynb", "parameters": {"a": "\\u0000"}}',
+        b'{"path": "x.ipynb", "arguments": ["--output=x"]}',
         b'{"path": "../eve/x.ipynb"}',
         b'{"path": "/etc/x.ipynb"}',
         b'{"path": ""}',
