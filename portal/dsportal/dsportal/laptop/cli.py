@@ -117,6 +117,8 @@ def add_shared(add: _Add, *, is_own: bool = False) -> None:
     """
     _add_json(add(verbs.list_all, "list your sessions", "list"))
     why = add(verbs.why, "say why a session waits, or does not start")
+    # The same as --session, which says nothing where this is left out.
+    why.add_argument("session", nargs="?", default=argparse.SUPPRESS, help=_SESSION)
     show = add(verbs.open_page, "show a session in a browser", "open")
     show.add_argument("--print", dest="is_printed", action="store_true", help="print its address")
     jobs = add(verbs.jobs, "list your Slurm jobs and runs, and why they wait")

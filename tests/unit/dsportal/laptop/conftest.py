@@ -34,6 +34,7 @@ class Hub:
         self.refusal = ""
         # A list for each connection; the last one says nothing more, and stays.
         self.streams: list[list[dict[str, Any]]] = []
+        self.streamed: list[str] = []
         self.asked: list[tuple[str, str, str]] = []
         # What a session answers, by path; a list one after the other, the last one for ever.
         self.answers: dict[str, list[Any]] = {}
@@ -69,6 +70,7 @@ class Api(tornado.web.RequestHandler):
         if path == "user":
             self.finish({"name": "ada", "servers": self.hub.look()})
             return
+        self.hub.streamed.append(path)
         stream = self.hub.streams.pop(0)
         for event in stream:
             self.write(f"data: {json.dumps(event)}\n\n")

@@ -198,6 +198,18 @@ async def test_why_says_the_latest_that_the_hub_knows(
     assert capsys.readouterr().out == f"{words.format(url=ada.url)}\n"
 
 
+@pytest.mark.parametrize("words", [("second",), ("--session", "second")])
+async def test_why_is_said_of_the_session_that_is_named(
+    ada: Hub, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    ada.streams = [[WAITING]]
+
+    assert await ada.run("why", *words) == 0
+
+    assert ada.streamed == ["users/ada/servers/second/progress"]
+    assert capsys.readouterr().out == "All GPUs are in use. (Place: 2nd)\n"
+
+
 async def test_sessions_are_listed_and_a_named_one_is_opened_and_stopped(
     ada: Hub, capsys: pytest.CaptureFixture[str]
 ) -> None:
