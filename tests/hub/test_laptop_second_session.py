@@ -5,6 +5,8 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from tests.support.laptop import NAME, Laptop
 pytestmark = pytest.mark.cluster
 
 SECOND = "second"
+Ask = Callable[..., subprocess.CompletedProcess[str]]
 TWO_SESSIONS = "\n[choices]\nsessions_per_user = 2\n"
 
 
@@ -30,11 +33,10 @@ def test_a_second_session_that_waits_says_why_on_the_laptop_and_in_the_first(
 
             for ask in (on_laptop, in_session):
                 # Slurm's forecast comes with its next round.
-                eventually(lambda ask=ask: re.search("Expected start: .*about", said(ask(laptop))), 90)
-                words = said(ask(laptop))
+                words = eventually(partial(forecast, laptop, ask), 90)
                 assert re.search(WAITS_FOR_OTHERS, words)
                 assert re.search("Place in the queue: (at the front|about [0-9])", words)
-                assert "Your session runs" in said(ask(laptop, ""))
+                assert "Your session runs" in said(ask(laptop))
         finally:
             said(laptop.portal("stop", "--session", SECOND))
 
@@ -50,9 +52,15 @@ def queue(laptop: Laptop) -> None:
     assert [(one["name"], one["state"]) for one in listed] == [("", "runs"), (SECOND, "waits")]
 
 
-def on_laptop(laptop: Laptop, name: str = SECOND) -> subprocess.CompletedProcess[str]:
-    return laptop.portal("why", *name.split())
+def forecast(laptop: Laptop, ask: Ask) -> str:
+    """Return why the second session waits, or "" before Slurm has said when it would start."""
+    words = said(ask(laptop, SECOND))
+    return words if re.search("Expected start: .*about", words) else ""
 
 
-def in_session(laptop: Laptop, name: str = SECOND) -> subprocess.CompletedProcess[str]:
-    return laptop.ssh(NAME, f"dsportal why {name}")
+def on_laptop(laptop: Laptop, *names: str) -> subprocess.CompletedProcess[str]:
+    return laptop.portal("why", *names)
+
+
+def in_session(laptop: Laptop, *names: str) -> subprocess.CompletedProcess[str]:
+    return laptop.ssh(NAME, " ".join(("dsportal why", *names)))

@@ -397,6 +397,31 @@ def case_sweep():
     }
 
 
+def case_sweep_script():
+    """A sweep of a script, which gets its values as options and reports its loss."""
+    Path("swept.py").write_text(
+        "import os, sys\n"
+        "from pathlib import Path\n"
+        "from dsportal import report\n"
+        "rate = float(sys.argv[1].removeprefix('--learning-rate='))\n"
+        "Path(os.environ['PORTAL_LOG_DIR'], 'curve').touch()\n"
+        "report(step=1, steps=1, loss=abs(rate - 0.3))\n"
+    )
+    grid = {"learning-rate": [0.1, 0.3]}
+    words = {"name": "script", "metric": "loss", "best": "smallest"}
+    started = sweep("swept.py", grid, wait=False, **words)
+    started.wait()
+    summary, again = started.table().summary(), sweep("swept.py", grid, wait=False, **words)
+    Path("swept.py").write_text("raise SystemExit('changed')\n")
+    return {
+        "rows": started.rows(),
+        "summary": summary,
+        "again": again.open_points(),
+        "curves": sorted(path.parent.name for path in started.folder.logs.glob("*/curve")),
+        "changed": _refusal(lambda: sweep("swept.py", grid, **words)),
+    }
+
+
 def descend(worst, folder):
     """Runs on a rank: a point of a sweep. The worst begins when the others have come to their end.
 

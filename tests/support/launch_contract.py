@@ -17,7 +17,7 @@ CASES = (
     *("long_lines", "unsendable_argument", "unsendable_result", "keyboard", "no_gpus", "uneven"),
     *("progress", "own_job_progress", "progress_alone"),
     *("notebook", "notebook_failure", "notebook_stopped", "notebook_submitted"),
-    *("sweep", "sweep_stop_worst", "sweep_lost_kernel", "sweep_interrupt"),
+    *("sweep", "sweep_script", "sweep_stop_worst", "sweep_lost_kernel", "sweep_interrupt"),
     *("script", "odd_script", "magic", "own_job", "own_job_crash", "own_job_interrupt", "detached"),
 )
 
@@ -372,6 +372,24 @@ def test_a_sweep_of_an_earlier_notebook_is_found_by_its_name(session):
     loaded = session.run_case("sweep").value["loaded"]
 
     assert loaded.startswith("3 points: 3 done; best so far 10 with lr=1, ")
+
+
+def test_a_sweep_of_a_script_gives_it_options_and_compares_the_loss_that_it_reports(session):
+    value = session.run_case("sweep_script").value
+
+    assert [(row["learning-rate"], row["state"]) for row in value["rows"]] == [
+        (0.1, "done"),
+        (0.3, "done"),
+    ]
+    assert value["summary"].startswith("2 points: 2 done; best so far 0 with learning-rate=0.3")
+    assert value["again"] == []
+    assert value["changed"]["kind"] == "LaunchError"
+
+
+def test_a_script_of_a_sweep_finds_a_folder_for_the_curves_of_its_point(session):
+    curves = session.run_case("sweep_script").value["curves"]
+
+    assert curves == ["000-learning-rate=0.1", "001-learning-rate=0.3"]
 
 
 @pytest.mark.parametrize(

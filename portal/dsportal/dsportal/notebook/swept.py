@@ -117,7 +117,12 @@ class SweptScript:
         call = make_call(self._script, options, {})
         plan = make_plan(self._session, self._shape, call)
         # The Python of the job may be another one than this.
-        plan = replace(plan, module_paths=(), working_dir=str(self._script.parent))
+        plan = replace(
+            plan,
+            module_paths=(),
+            working_dir=str(self._script.parent),
+            log_dir=_make_logs(folder, index, point),
+        )
         folder.run(index).write_plan(plan)
         folder.run(index).write_call(call)
 

@@ -26,6 +26,8 @@ class Plan:
             empty for none.
         parameters: Values for that notebook's cell tagged "parameters", by name.
         walltime_s: Time limit of the job of a notebook, in seconds; 0 if not known.
+        log_dir: Where the script of a sweep's point logs for TensorBoard; empty for a run that has
+            no such folder.
     """
 
     n_ranks: int
@@ -45,6 +47,7 @@ class Plan:
     executes: str = ""
     parameters: dict[str, Any] = field(default_factory=dict)
     walltime_s: int = 0
+    log_dir: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -113,6 +113,8 @@ def _prepare(folder: RunFolder, plan: Plan, placement: Placement) -> progress.Re
     )
     os.environ[CHECKPOINT_VARIABLE] = str(folder.checkpoints)
     os.environ[SAVED_VARIABLE] = str(folder.saved_mark)
+    if plan.log_dir:
+        os.environ["PORTAL_LOG_DIR"] = plan.log_dir
     watch_for_warning()
     builtins.input = _no_keyboard
     # One rank for each node is enough, and a single node needs no network.
