@@ -8,7 +8,6 @@ from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 
 from jupyter_client.kernelspec import KernelSpecManager
-from jupyter_core.paths import jupyter_data_dir
 
 from portal.environments.command import (
     IMAGE_VARIABLE,
@@ -16,10 +15,7 @@ from portal.environments.command import (
     KERNEL_VARIABLE,
     Node,
 )
-from portal.environments.registry import site_path
-from portal.server.kernels.kernels import Kernels
-from portal.server.kernels.own_kernels import offer_own_kernels
-from portal.server.kernels.without_packages import KernelsWithoutPackages
+from portal.server.kernels.kernels import describe_kernels
 
 VARIABLE = "JUPYTER_PATH"
 _OF_ANY_KERNEL = (IMAGE_VARIABLE, KERNEL_PACKAGES_VARIABLE, "PORTAL_ENVIRONMENT")
@@ -36,25 +32,12 @@ def offer_kernels(folder: Path, environ: Mapping[str, str], node: Node) -> str:
     Raises:
         OSError: If there is no room in the folder.
     """
-    log = logging.getLogger(__name__)
-    shipped = Path(sys.prefix) / "share/jupyter/kernels"
-    places = {name: folder / name for name in ("without-packages", "environments", "own")}
-    without_packages = KernelsWithoutPackages(
-        places["without-packages"] / "kernels", shipped=shipped, home=Path.home(), log=log
-    )
-    without_packages.refresh()
-    own = Path(jupyter_data_dir()) / "kernels"
-    offer_own_kernels(places["own"] / "kernels", own=own, shipped=shipped, log=log)
-    registered = Kernels(
-        places["environments"] / "kernels",
-        site=site_path(),
-        home=Path.home(),
-        node=node,
-        without_packages=without_packages,
-        log=log,
-    )
+    registered, _, places = describe_kernels(folder, node, logging.getLogger(__name__))
+    registered.without_packages.refresh()
     registered.offer()
-    folders = [shipped.parent, *places.values(), *environ.get(VARIABLE, "").split(os.pathsep)]
+    shipped = Path(sys.prefix) / "share/jupyter"
+    others = environ.get(VARIABLE, "").split(os.pathsep)
+    folders = [shipped, *(place.parent for place in places), *others]
     # In the order of their first appearance.
     return os.pathsep.join(dict.fromkeys(filter(None, map(str, folders))))
 

@@ -32,6 +32,7 @@ from dsportal.scaling.study_config import (
 from dsportal.scaling.study_models import MODELS, measure_function, measure_model
 from dsportal.scaling.study_report import render_report, render_table
 from dsportal.task.folders import folder_title, parent_folder
+from dsportal.whole_file import write_whole
 
 Measure = Callable[[Config], Sequence[Sequence[float]]]
 
@@ -86,10 +87,9 @@ class Study:
         """Write the measurements; a reader sees the old file or the new one."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         rows = [each.as_json() for each in self.measurements]
-        new = self.folder / ".study.json.part"
-        new.write_text(json.dumps({"name": self.name, "measurements": rows}, indent=1))
-        # Renamed when complete: a study that is stopped here keeps its measurements.
-        new.replace(self.folder / "study.json")
+        text = json.dumps({"name": self.name, "measurements": rows}, indent=1)
+        # A study that is stopped here keeps its measurements.
+        write_whole(self.folder / "study.json", text.encode())
 
 
 def scaling(

@@ -3,6 +3,7 @@
 import json
 import logging
 import shutil
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -10,11 +11,15 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from jupyter_core.paths import jupyter_data_dir
+
+from dsportal.whole_file import write_whole
 from portal.environments.command import Node, kernel_spec
 from portal.environments.entry import Environment
 from portal.environments.languages import R
 from portal.environments.probe import quick_problem, try_environment
-from portal.environments.registry import OWN_PATH, read_registry
+from portal.environments.registry import OWN_PATH, read_registry, site_path
+from portal.server.kernels.own_kernels import offer_own_kernels
 from portal.server.kernels.without_packages import KernelsWithoutPackages
 
 _MAX_LOGO_BYTES = 1024 * 1024
@@ -72,7 +77,7 @@ class Kernels:
         log: logging.Logger,
     ) -> None:
         self.folder = folder
-        self._without_packages = without_packages
+        self.without_packages = without_packages
         self._site = site
         self._home = home
         self._node = node
@@ -120,7 +125,7 @@ class Kernels:
     def _follow(self) -> None:
         seen: tuple[int, ...] | None = None
         while True:
-            self._without_packages.refresh()
+            self.without_packages.refresh()
             stamps = tuple(_stamp(path) for path in (self._site, self._home / OWN_PATH))
             if stamps != seen:
                 seen = stamps
@@ -191,10 +196,35 @@ class Kernels:
         folder.mkdir(exist_ok=True)
         _place_logos(folder, environment)
         text = json.dumps(kernel_spec(environment, self._node), indent=1)
-        new = folder / ".kernel.json"
-        new.write_text(text, encoding="utf-8")
-        # The notebook server may read it at any moment, so it is replaced whole.
-        new.replace(folder / "kernel.json")
+        # The notebook server may read it at any moment.
+        write_whole(folder / "kernel.json", text.encode())
+
+
+def describe_kernels(
+    folder: Path, node: Node, log: logging.Logger
+) -> tuple[Kernels, list[str], tuple[Path, ...]]:
+    """Describe all kernels beside the shipped ones in folders of `folder`.
+
+    Returns:
+        Those of registries, and the shipped ones without packages, which are not described yet;
+        why kernels of the user's own are not offered, a sentence for each; and the folders of
+        kernelspecs.
+    """
+    shipped = Path(sys.prefix) / "share/jupyter/kernels"
+    parts = ("without-packages", "environments", "own")
+    without_packages, environments, own = folders = tuple(folder / one / "kernels" for one in parts)
+    kernels = Kernels(
+        environments,
+        site=site_path(),
+        home=Path.home(),
+        node=node,
+        without_packages=KernelsWithoutPackages(
+            without_packages, shipped=shipped, home=Path.home(), log=log
+        ),
+        log=log,
+    )
+    theirs = Path(jupyter_data_dir()) / "kernels"
+    return kernels, offer_own_kernels(own, own=theirs, shipped=shipped, log=log), folders
 
 
 def _stamp(path: Path) -> int:

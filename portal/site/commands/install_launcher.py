@@ -10,6 +10,7 @@ from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 
+from dsportal.whole_file import write_whole
 from portal.confirmation import may_change
 from spawner.errors import SiteError
 from spawner.root_owned import open_to_others
@@ -161,15 +162,11 @@ def _keep_variables(folder: Path, slurm_conf: Path | None) -> Path | None:
 
 
 def _write(path: Path, text: str, mode: int) -> None:
-    # With a dot in its name: sudo reads no such file of its folder.
-    new = path.with_name(f".{path.name}.new")
-    new.unlink(missing_ok=True)
     # A program that runs is replaced, not written to.
-    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text)
-    os.chown(new, 0, 0)
-    new.chmod(mode)
-    os.replace(new, path)
+    write_whole(path, text.encode(), mode=mode)
+    os.chown(path, 0, 0)
+    # Whatever the umask has taken away.
+    path.chmod(mode)
 
 
 def _say(text: str) -> None:

@@ -7,7 +7,6 @@ import re
 from collections import deque
 from collections.abc import Callable, Collection
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO
 
 from dsportal.notebook.cell_output import CellOutput
@@ -99,12 +98,7 @@ class RankOutput:
     def __enter__(self) -> RankOutput:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._cell.flush(is_end=True)
         for log in self._logs:
             log.close()
