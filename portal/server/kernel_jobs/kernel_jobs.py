@@ -109,12 +109,7 @@ class KernelJobs:
         known = self._known.values()
         return [one.words for one in known if one.told_s is not None and one.told_s > oldest_s]
 
-    async def change(
-        self,
-        kernel_id: str,
-        request: GpuRequest,
-        talk: Talk | None = None,
-    ) -> str:
+    async def change(self, kernel_id: str, request: GpuRequest, talk: Talk | None = None) -> str:
         """Give a kernel other GPUs, and return what has become of it.
 
         Args:

@@ -14,18 +14,15 @@ from dsportal.launch.messages import explain_never, explain_rejection
 from dsportal.launch.outside import reach
 from dsportal.launch.partition import SINFO_FORMAT, PartitionLimits, explain_too_large, parse_limits
 from dsportal.launch.sbatch import JobRequest, job_environment, job_script, sbatch_argv
-from dsportal.slurm.arrays import parse_max_array_size, tasks_of
-from dsportal.slurm.listing import NO_SUCH_JOB, Sacct, Squeue, job_options, new_nonce
+from dsportal.slurm.arrays import tasks_of
+from dsportal.slurm.listing import NO_SUCH_JOB, Sacct, Squeue, new_nonce
 from dsportal.slurm.states import JobState as SlurmState
 from dsportal.slurm.states import Phase, parse_state
 
 # State, nodes and reason of a job; names of steps; state of a job that squeue has forgotten.
 QUEUED = Squeue("TNr")
 STEP_NAMES = Squeue("j")
-# Number of a task in its array, its state and reason.
-TASKS = Squeue("KTr")
 ENDED = Sacct(("JobIDRaw", "State"))
-ENDED_TASKS = Sacct(("JobID", "State"))
 _TIMEOUT_S = 10
 # A new job has one of these reasons until Slurm has considered it.
 _NOT_CONSIDERED = {"", "None", "(null)"}
@@ -186,50 +183,6 @@ def job_state(job_id: int) -> JobState:
         return _state_in_accounting(job_id)
     state, nodes, reason = row
     return JobState(state=state, nodes=nodes, reason=reason)
-
-
-def task_states(job_ids: Sequence[int]) -> dict[int, JobState] | None:
-    """Return the states of arrays' tasks that wait or run, or None without an answer.
-
-    Args:
-        job_ids: Arrays of which each task waits or runs in one at most.
-
-    Source:
-        squeue(1), --array and %K, Slurm 22.05.
-    """
-    if not job_ids:
-        return {}
-    nonce = new_nonce()
-    done = ask_slurm(["squeue", *TASKS.options(nonce), *job_options(job_ids), "--array"])
-    if done is None or (done.returncode != 0 and NO_SUCH_JOB not in done.stderr):
-        return None
-    return {
-        int(task): JobState(state=state, reason=reason)
-        for task, state, reason in TASKS.rows(done.stdout, nonce)
-        if task.isdecimal()
-    }
-
-
-def task_ends(job_ids: Sequence[int]) -> dict[int, str]:
-    """Return the last states of arrays' tasks in accounting; none where a site keeps none.
-
-    Args:
-        job_ids: Arrays, the newest last, which counts if several have had a task.
-    """
-    if not job_ids:
-        return {}
-    nonce = new_nonce()
-    done = ask_slurm(["sacct", *ENDED_TASKS.options(nonce), *job_options(job_ids)])
-    text = done.stdout if done is not None and done.returncode == 0 else ""
-    rows = sorted(ENDED_TASKS.rows(text, nonce), key=lambda row: int(row[0].partition("_")[0]))
-    # sacct writes "CANCELLED by 1000".
-    return {n: state.partition(" ")[0] for job_id, state in rows for n in tasks_of(job_id)}
-
-
-def max_array_size() -> int | None:
-    """Return how many tasks an array may have; None if Slurm does not say."""
-    done = ask_slurm(["scontrol", "show", "config"])
-    return parse_max_array_size(done.stdout) if done is not None and not done.returncode else None
 
 
 def cancel(job_id: int, *, kill: bool = False) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from dsportal.amounts import count
 from dsportal.errors import LaunchError
-from dsportal.launch import commands
+from dsportal.launch import array_tasks
 from dsportal.launch.layout import Layout, is_count, parse_layout
 from dsportal.launch.session import SessionAllocation, read_session
 from dsportal.notebook.earlier_sweep import create_sweep, find_earlier, parse_rule
@@ -148,7 +148,7 @@ def start_sweep(
         raise LaunchError(
             "A notebook reports no loss, so stop_worst is for functions. Leave it out."
         )
-    points = grid_points(grid, n, seed, commands.max_array_size() or MAX_POINTS)
+    points = grid_points(grid, n, seed, array_tasks.max_array_size() or MAX_POINTS)
     for point in points:
         swept.check(point)
     record = SweepRecord(

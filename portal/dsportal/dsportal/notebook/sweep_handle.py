@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dsportal.errors import LaunchError, hide_frames
-from dsportal.launch import commands
+from dsportal.launch import array_tasks, commands
 from dsportal.launch.messages import explain_end, explain_going_on, explain_waiting
 from dsportal.notebook.handle import FILES_LATE_S
 from dsportal.notebook.runs import show
@@ -104,10 +104,10 @@ class Sweep:
             return SweepTable(points=[self._ended[index] for index in indices], goal=self._goal)
         jobs = self.folder.read_jobs()
         # Asked first: a job writes its end before Slurm forgets it.
-        queued = commands.task_states(jobs)
+        queued = array_tasks.task_states(jobs)
         points = {index: self._read(index, queued) for index in indices}
         silent = [n for n, each in points.items() if each.state in {"lost", "stopped"}]
-        ends = commands.task_ends(jobs) if silent else {}
+        ends = array_tasks.task_ends(jobs) if silent else {}
         for index in silent:
             points[index] = _explained(points[index], ends.get(index, ""))
         self._ended |= {n: each for n, each in points.items() if each.is_final}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dsportal.errors import LaunchError
-from dsportal.launch import commands
+from dsportal.launch import array_tasks, commands
 from dsportal.launch.commands import JobState
 from dsportal.notebook.sweep_handle import Sweep
 from dsportal.notebook.sweep_table import Goal
@@ -72,8 +72,8 @@ def slurm(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         assert job_ids == [7, 9]
         return told[what]
 
-    monkeypatch.setattr(commands, "task_states", lambda ids: answer("queued", ids))
-    monkeypatch.setattr(commands, "task_ends", lambda ids: answer("ends", ids))
+    monkeypatch.setattr(array_tasks, "task_states", lambda ids: answer("queued", ids))
+    monkeypatch.setattr(array_tasks, "task_ends", lambda ids: answer("ends", ids))
     return told
 
 
