@@ -12,11 +12,6 @@ def format_gpus(n_gpus: int) -> str:
     return count(n_gpus, "GPU")
 
 
-def format_cores(n_cores: int) -> str:
-    """Return "8 cores"."""
-    return count(n_cores, "core")
-
-
 def format_memory(memory_mib: int) -> str:
     """Return "48 GB", or "512 MB" below 1 GiB. Units are binary, named as on memory modules."""
     if memory_mib < MIB_PER_GIB:

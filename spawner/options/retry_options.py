@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from dsportal.amounts import count
 from dsportal.diagnosis.ended import NEARLY_ALL
-from dsportal.diagnosis.messages import count_gpus
 from dsportal.slurm.errors import OptionsError
 from dsportal.slurm.states import JobState
 from spawner.options.job_options import JobOptions
@@ -60,7 +60,7 @@ def _was_out_of_memory(end: JobEnd) -> bool:
 
 def _with_gpus(options: Mapping[str, str], n_gpus: int) -> RetryOptions:
     return RetryOptions(
-        words=f"with {count_gpus(n_gpus)}", options={**options, "gpus": str(n_gpus)}
+        words=f"with {count(n_gpus, 'GPU')}", options={**options, "gpus": str(n_gpus)}
     )
 
 

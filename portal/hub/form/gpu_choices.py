@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from dsportal.amounts import format_duration
-from portal.hub.formatting import format_cores, format_gpus, format_memory
+from dsportal.amounts import count, format_duration
+from portal.hub.formatting import format_gpus, format_memory
 from spawner.options.job_options import JobOptions
 from spawner.options.limit_messages import OwnedLimits
 from spawner.slurm.catalog import Catalog
@@ -149,7 +149,7 @@ def _choice(
     return Choice(
         n_gpus=n_gpus,
         gpus=format_gpus(n_gpus) if n_gpus else "No GPU",
-        cores=format_cores(resources.n_cores),
+        cores=count(resources.n_cores, "core"),
         memory=format_memory(resources.memory_mib),
         hours=format_duration(walltime_s),
         starts_now=startable >= n_gpus if n_gpus else catalog.has_room(resources, partition),

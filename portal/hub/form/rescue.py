@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dsportal.amounts import format_duration
-from portal.hub.formatting import format_cores, format_memory
+from dsportal.amounts import count, format_duration
+from portal.hub.formatting import format_memory
 from spawner.settings.rescue import RescueSettings
 from spawner.settings.traits import read_traits
 
@@ -30,7 +30,7 @@ class Rescue:
         """Return the rescue session that the operator's settings in `traits` allow."""
         rescue = read_traits(traits, RescueSettings)
         return cls(
-            cores=format_cores(rescue.rescue_cores),
+            cores=count(rescue.rescue_cores, "core"),
             memory=format_memory(rescue.rescue_memory_mib),
             hours=format_duration(rescue.rescue_walltime_s),
         )

@@ -1,29 +1,24 @@
 """Notebooks as PDF, HTML and other formats that this node can make."""
 
 import asyncio
-import json
+from typing import Any
 
-from jupyter_server.base.handlers import path_regex
+from jupyter_server.base.handlers import APIHandler, path_regex
 from jupyter_server.nbconvert.handlers import NbconvertFileHandler, NbconvertPostHandler
-from jupyter_server.services.nbconvert.handlers import NbconvertRootHandler
 from tornado.web import HTTPError
 
 from portal.server.base.authorization import for_the_user
 from portal.server.base.feature import Feature, Plugin, Shared
+from portal.server.base.rest import route
 from portal.server.exports.errors import ExportError
 
 
-class FormatsHandler(NbconvertRootHandler):
-    """The formats, which JupyterLab's menu shows."""
+async def _list_formats(_: APIHandler) -> dict[str, Any]:
+    # nbconvert takes a while to load, and most sessions export nothing.
+    from portal.server.exports.formats import offered
 
-    @for_the_user
-    async def get(self) -> None:
-        """List those that can be made here."""
-        # nbconvert takes a while to load, and most sessions export nothing.
-        from portal.server.exports.formats import offered
-
-        found = await asyncio.to_thread(offered)
-        self.finish(json.dumps({name: {"output_mimetype": kind} for name, kind in found.items()}))
+    found = await asyncio.to_thread(offered)
+    return {name: {"output_mimetype": kind} for name, kind in found.items()}
 
 
 class ExportHandler(NbconvertFileHandler):
@@ -58,7 +53,7 @@ def load(shared: Shared) -> Feature:
     del shared
     return Feature(
         routes=[
-            (r"/api/nbconvert", FormatsHandler),
+            route(r"/api/nbconvert", "nbconvert", get=_list_formats),
             (r"/nbconvert/(?P<format>\w+)", ContentExportHandler),
             (rf"/nbconvert/(?P<format>\w+){path_regex}", ExportHandler),
         ]

@@ -1,9 +1,9 @@
 """Says why one of Slurm's limits holds a job back, and what its user can do."""
 
-from dsportal.amounts import format_duration
+from dsportal.amounts import count, format_duration
 from dsportal.diagnosis.advice import can_ask_for_fewer_gpus, can_shorten
 from dsportal.diagnosis.limit import RESOURCES, Limit
-from dsportal.diagnosis.messages import Diagnosis, Situation, count_gpus
+from dsportal.diagnosis.messages import Diagnosis, Situation
 
 _RAISE = "Ask the administrators to raise the limit."
 # A session gets cores and memory with its GPUs, so these shrink and grow with them.
@@ -81,7 +81,7 @@ def _explain_shared(limit: Limit, situation: Situation, *, is_refused: bool) -> 
     sentence = f"All jobs of {limit.owner} together have reached the limit on {_noun(limit)}."
     if limit.resource == "gres" and situation.n_gpus_limit is not None:
         sentence = (
-            f"All jobs of {limit.owner} together may hold {count_gpus(situation.n_gpus_limit)} "
+            f"All jobs of {limit.owner} together may hold {count(situation.n_gpus_limit, 'GPU')} "
             "at a time, and that limit is reached."
         )
     return Diagnosis(
@@ -112,12 +112,12 @@ def _numbers(limit: Limit, situation: Situation) -> str:
     """Return the sentence with the numbers of GPUs, or "" if they are not known."""
     if limit.resource != "gres" or limit.minutes or situation.n_gpus_limit is None:
         return ""
-    limit_text = f"the limit is {count_gpus(situation.n_gpus_limit)}"
+    limit_text = f"the limit is {count(situation.n_gpus_limit, 'GPU')}"
     if limit.per in {"job", "node"} or _exceeds_alone(limit, situation):
         asked = (
             ""
             if situation.n_gpus is None
-            else f"You asked for {count_gpus(situation.n_gpus)}, but "
+            else f"You asked for {count(situation.n_gpus, 'GPU')}, but "
         )
         scope = (
             f" in one {situation.subject.noun}" if limit.per in {"job", "node"} else " at a time"
@@ -126,7 +126,7 @@ def _numbers(limit: Limit, situation: Situation) -> str:
     if situation.n_gpus_held is None:
         return f"You hold as many GPUs as you may: {limit_text} at a time."
     asked = "" if situation.n_gpus is None else f" and ask for {situation.n_gpus} more"
-    return f"You hold {count_gpus(situation.n_gpus_held)}{asked}, but {limit_text} at a time."
+    return f"You hold {count(situation.n_gpus_held, 'GPU')}{asked}, but {limit_text} at a time."
 
 
 def _exceeds_alone(limit: Limit, situation: Situation) -> bool:
@@ -152,7 +152,7 @@ def _fewer(limit: Limit, situation: Situation, *, is_refused: bool) -> str:
         most = situation.n_gpus_limit
         if most < 1:
             return _RAISE
-        choice = count_gpus(most) + " or fewer" * (most > 1)
+        choice = count(most, "GPU") + " or fewer" * (most > 1)
         return f"{_again(situation, is_refused)} with {choice}."
     if not can_ask_for_fewer_gpus(situation):
         return _RAISE

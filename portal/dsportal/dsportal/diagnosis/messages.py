@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dsportal.amounts import count
 from dsportal.diagnosis.advice import fill_advice
 
 _NAME = re.compile(r"\{([a-z_]+)\}")
@@ -166,11 +165,6 @@ def diagnose(
         for text in (words[0], fill_advice(words[1], situation))
     )
     return Diagnosis(sentence=sentence, next_step=next_step)
-
-
-def count_gpus(n_gpus: int) -> str:
-    """Return "1 GPU" or "3 GPUs"."""
-    return count(n_gpus, "GPU")
 
 
 def quote(text: str, *, n_characters: int = 200) -> str:

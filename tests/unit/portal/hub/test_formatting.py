@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from portal.hub.formatting import format_clock, format_cores, format_gpus, format_memory
+from portal.hub.formatting import format_clock, format_gpus, format_memory
 
 
 @pytest.mark.parametrize(
@@ -13,8 +13,6 @@ from portal.hub.formatting import format_clock, format_cores, format_gpus, forma
         (format_gpus(0), "no GPU"),
         (format_gpus(1), "1 GPU"),
         (format_gpus(2), "2 GPUs"),
-        (format_cores(1), "1 core"),
-        (format_cores(16), "16 cores"),
         (format_memory(512), "512 MB"),
         (format_memory(49152), "48 GB"),
         (format_memory(1536), "1.5 GB"),
