@@ -20,6 +20,7 @@ from portal.server.base.page import FOLDERS, guides_url
 from portal.server.base.unknown_route import ROUTE as UNKNOWN_ROUTE
 from portal.server.features import load_features
 from portal.server.patches.contents_manager import change_contents
+from portal.server.patches.hub_auth import take_tokens_of_websockets
 from portal.server.patches.licenses_handler import answer_refusals
 from portal.server.patches.signature_store import keep_readable
 
@@ -37,6 +38,7 @@ class PortalServer(ExtensionApp):
         keep_readable(self.serverapp.contents_manager)
         change_contents(self.serverapp.contents_manager)
         answer_refusals()
+        take_tokens_of_websockets()
         self.serverapp.web_app.add_transform(PlainHeaders)
         # JupyterHub applies these options to its login cookie, but not to the XSRF cookie.
         options = json.loads(os.environ.get("JUPYTERHUB_COOKIE_OPTIONS", "{}"))
