@@ -65,8 +65,23 @@ def show_output(arguments: argparse.Namespace) -> None:
     verbs.show_logs(arguments, _OwnWork())
 
 
-# They need no server, so that jobs have them, too.
-_OWN: Mapping[_Run, _Run] = {verbs.jobs: list_jobs, verbs.logs: show_output}
+def change_gpus(arguments: argparse.Namespace) -> None:
+    """Show or change the GPUs of a kernel."""
+    from portal.server.kernel_jobs import letters
+
+    if folder := os.environ.get(letters.VARIABLE):
+        question = {"gpus": arguments.gpus, "hours": arguments.hours}
+        verbs.show_gpus(arguments, [letters.ask(Path(folder), question)])
+    else:
+        verbs.gpu(arguments, os.environ.get(letters.KERNEL_ID, ""))
+
+
+# The first two need no server, so that jobs have them, too.
+_OWN: Mapping[_Run, _Run] = {
+    verbs.jobs: list_jobs,
+    verbs.logs: show_output,
+    verbs.gpu: change_gpus,
+}
 
 
 @dataclass(frozen=True)

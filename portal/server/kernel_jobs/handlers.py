@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
 from jupyter_server.base.handlers import APIHandler
 from tornado.web import HTTPError
 
-from dsportal.slurm.errors import OptionsError, PortalError
+from dsportal.slurm.errors import OptionsError
 from portal.server.base.guest_rights import is_guest
 from portal.server.base.rest import Answer, Route, route
+from portal.server.kernel_jobs.asking import ask_for
 from portal.server.kernel_jobs.follow_up import FollowUp
 from portal.server.kernel_jobs.idle_gpus import IdleGpus
 from portal.server.kernel_jobs.kernel_jobs import KernelJobs
@@ -29,13 +29,7 @@ def kernel_gpu_routes(
         wanted = _requested(request, settings)
         if kernel_id not in jobs.kernels:
             raise HTTPError(404, "This session has no such kernel.")
-        task = asyncio.create_task(jobs.change(kernel_id, wanted))
-        task.add_done_callback(_heard)
-        # A refusal that is known at once is the answer; all else is in the description.
-        await asyncio.sleep(0)
-        if task.done() and (error := task.exception()) is not None:
-            raise error
-        return Answer(202, jobs.describe(kernel_id))
+        return Answer(202, await ask_for(jobs, kernel_id, wanted))
 
     def cancel(request: APIHandler, kernel_id: str) -> None:
         _refuse_guest(request)
@@ -80,9 +74,3 @@ def _requested(request: APIHandler, settings: KernelJobSettings) -> GpuRequest:
 def _refuse_guest(request: APIHandler) -> None:
     if is_guest(request):
         raise HTTPError(403, "Only the owner of this session asks for GPUs in it.")
-
-
-def _heard(task: asyncio.Task[Any]) -> None:
-    # The description has the words.
-    if not task.cancelled() and not isinstance(task.exception(), PortalError | None):
-        task.result()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from dsportal.amounts import count
@@ -69,6 +69,8 @@ class KernelJobs:
         self._read_preference = read_preference
         self._known: dict[str, KnownKernel] = {}
         self.talks: dict[str, Talk] = {}
+        # Called now and then with each kernel that has a job, and the folder of that.
+        self.look_for_questions: Callable[[str, Path], Awaitable[None]] | None = None
         self._n_gpus = int(os.environ.get("PORTAL_N_GPUS") or 0)
         self._gpu = "simulated GPU" if os.environ.get("PORTAL_GPUS_SIMULATED") == "1" else "GPU"
 
@@ -136,7 +138,7 @@ class KernelJobs:
             self.talks[kernel_id] = talk
         known.asked = request
         known.task = asyncio.current_task()
-        known.told_s = None
+        known.told_s, known.words = None, ""
 
         def note(words: str) -> None:
             if words != known.words:
@@ -274,6 +276,8 @@ class KernelJobs:
             is_ending = False
             with suppress(OSError):
                 is_ending = (await asyncio.to_thread(Progress.read, job.folder)).is_over
+            if self.look_for_questions is not None:
+                await self.look_for_questions(kernel_id, job.folder)
             if not is_ending and time.monotonic() < asked_s + _ASK_S:
                 continue
             asked_s = time.monotonic()

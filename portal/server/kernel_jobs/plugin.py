@@ -11,14 +11,17 @@ from dsportal.amounts import SECONDS_PER_HOUR
 from portal.server.base.feature import Feature, Plugin, Shared
 from portal.server.base.idle import IdlePolicy
 from portal.server.base.kernel_listener import Death
+from portal.server.kernel_jobs.asking import Letters
 from portal.server.kernel_jobs.cells import Cells
 from portal.server.kernel_jobs.follow_up import FollowUp
 from portal.server.kernel_jobs.handlers import kernel_gpu_routes
 from portal.server.kernel_jobs.idle_gpus import IdleGpus
 from portal.server.kernel_jobs.kernel_jobs import KernelJobs
+from portal.server.kernel_jobs.letters import KERNEL_ID
 from portal.server.kernel_jobs.preference import read_preference
 from portal.server.kernel_jobs.request import read_limits
 from portal.server.kernel_jobs.slurm import KernelSlurm
+from portal.server.patches.kernel_manager import name_kernels
 
 
 def load(shared: Shared) -> Feature:
@@ -29,6 +32,8 @@ def load(shared: Shared) -> Feature:
     read = partial(read_preference, shared.server)
     jobs = KernelJobs(shared.server, shared.settings, KernelSlurm(), limits, shared.hub, read)
     Cells(shared.server.kernel_manager, jobs, settings).listen(shared.listener)
+    jobs.look_for_questions = Letters(jobs, settings).look
+    name_kernels(shared.server.kernel_manager, KERNEL_ID)
     follow_up = FollowUp(shared.server, jobs.talks, settings, read)
     policy = replace(IdlePolicy.of(shared.settings), save_s=0.0)
     interval_s, report = shared.settings.meter.interval_s, shared.hub.report_given_back

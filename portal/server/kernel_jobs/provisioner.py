@@ -27,11 +27,10 @@ from dsportal.slurm.states import Phase
 from portal.server.kernel_jobs.ability import is_encrypted
 from portal.server.kernel_jobs.errors import KernelJobError
 from portal.server.kernel_jobs.handover import CONNECTION, Order, Progress, read_connection
+from portal.server.kernel_jobs.letters import VARIABLE
 from portal.server.kernel_jobs.slurm import JobRequest, JobStatus, KernelSlurm
 from spawner.errors import SlurmError
 
-# Tells a kernel that its ports are open to others, so that it starts with encryption or not at all.
-VARIABLE = "PORTAL_KERNEL_JOB"
 _START_TIMEOUT_S = 120.0
 _READY_TIMEOUT_S = 60
 _ANSWER_S = 1.0
@@ -85,7 +84,7 @@ class SlurmProvisioner(KernelProvisionerBase):
         named = {name: value for name, value in environ.items() if name == "JPY_SESSION_NAME"}
         Order(
             argv=self._command(),
-            environ={**job_environment(prepared["env"]), **named, VARIABLE: "1"},
+            environ={**job_environment(prepared["env"]), **named, VARIABLE: str(self.folder)},
             working_dir=working_dir,
             session_job_id=os.environ.get("SLURM_JOB_ID", ""),
             has_door=not is_encrypted(self.kernel_spec),

@@ -9,6 +9,7 @@ import json
 import os
 import sys
 import webbrowser
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -230,13 +231,18 @@ def sweep(arguments: argparse.Namespace) -> None:
         answer(arguments, told, told["message"])
 
 
-def gpu(arguments: argparse.Namespace) -> None:
-    """Show or change the GPUs of a kernel."""
+def gpu(arguments: argparse.Namespace, own: str = "") -> None:
+    """Show or change the GPUs of a kernel; for `own` see `work.kernel_gpus`."""
     session, notebook = _session(arguments), arguments.notebook
     if arguments.gpus is None:
-        told = work.kernel_gpus(session, notebook)
+        told = work.kernel_gpus(session, notebook, own)
     else:
-        told = [work.ask_for_gpus(session, arguments.gpus, arguments.hours, notebook)]
+        told = [work.ask_for_gpus(session, arguments.gpus, arguments.hours, notebook, own)]
+    show_gpus(arguments, told)
+
+
+def show_gpus(arguments: argparse.Namespace, told: Sequence[dict[str, Any]]) -> None:
+    """Print what kernels have and wait for: `told` as `work.kernel_gpus` returns it."""
     lines = (
         f"{one['notebook']}: {one['words']}"
         + (f", waits for {one['asked']}" if one["asked"] else "")

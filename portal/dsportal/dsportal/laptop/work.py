@@ -133,23 +133,29 @@ def _find(rows: Sequence[Mapping[str, Any]], name: str) -> tuple[str, str]:
     return (exact or found)[0]
 
 
-def kernel_gpus(session: Session, notebook: str) -> list[dict[str, Any]]:
-    """Return what each open notebook's kernel has; or that of one `notebook` alone."""
+def kernel_gpus(session: Session, notebook: str, own: str = "") -> list[dict[str, Any]]:
+    """Return what each open notebook's kernel has; or that of one `notebook` alone.
+
+    Args:
+        own: Id of the kernel that runs this program, which is meant unless a notebook is named.
+    """
     return [
         {"notebook": path, **session.ask("GET", f"portal/api/kernels/{kernel}/gpus")}
-        for path, kernel in _kernels(session, notebook)
+        for path, kernel in _kernels(session, notebook, own)
     ]
 
 
-def ask_for_gpus(session: Session, gpus: str, hours: str, notebook: str) -> dict[str, Any]:
+def ask_for_gpus(
+    session: Session, gpus: str, hours: str, notebook: str, own: str = ""
+) -> dict[str, Any]:
     """Ask for GPUs such as "2" or "v100:2" for the kernel of a notebook; "0" gives them back.
 
-    Without a `notebook` it is the only one that is open.
+    Without a `notebook` it is the `own` kernel, see `kernel_gpus`, or the only one that is open.
 
     Returns:
         What the kernel has and waits for, with its "notebook".
     """
-    path, kernel = _only_kernel(session, notebook)
+    path, kernel = _only_kernel(session, notebook, own)
     body = {"gpus": gpus, "hours": hours}
     return {
         "notebook": path,
@@ -181,19 +187,21 @@ def kernel_of(session: Session, notebook: str) -> str:
     return _only_kernel(session, notebook)[1]
 
 
-def _only_kernel(session: Session, notebook: str) -> tuple[str, str]:
-    kernels = _kernels(session, notebook)
+def _only_kernel(session: Session, notebook: str, own: str = "") -> tuple[str, str]:
+    kernels = _kernels(session, notebook, own)
     if len(kernels) > 1:
         names = ", ".join(path for path, _ in kernels)
         raise LaptopError(f"Several notebooks are open: {names}. Choose one with --notebook.")
     return kernels[0]
 
 
-def _kernels(session: Session, notebook: str) -> list[tuple[str, str]]:
+def _kernels(session: Session, notebook: str, own: str = "") -> list[tuple[str, str]]:
     opened = [one for one in session.ask("GET", "api/sessions") if one.get("kernel")]
     found = [(one["path"], one["kernel"]["id"]) for one in opened]
     if notebook:
         found = [each for each in found if each[0] == notebook]
+    elif own:
+        return [each for each in found if each[1] == own] or [("this kernel", own)]
     if not found:
         what = f"The notebook {notebook} is" if notebook else "No notebook is"
         raise LaptopError(f"{what} open with a kernel in your session. Open one: dsportal open")

@@ -11,7 +11,10 @@ import sys
 from collections.abc import Mapping, Sequence
 
 # Tokens of the session, its certificates and its sockets.
-_SECRETS = ("JUPYTERHUB_", "JUPYTER_TOKEN", "JPY_", "PORTAL_HUB_AUTHORITY", "PORTAL_SERVER_SOCKET")
+_SECRETS = (
+    *("JUPYTERHUB_", "JUPYTER_TOKEN", "JPY_", "PORTAL_HUB_AUTHORITY", "PORTAL_SERVER_SOCKET"),
+    *("PORTAL_KERNEL_ID", "PORTAL_KERNEL_JOB"),
+)
 # What ipykernel 7 sets in its process, for a page and not for a job; another value is the user's.
 _OF_KERNELS = {
     ("CLICOLOR", "1"),

@@ -8,6 +8,7 @@ from dsportal.task.inherited import inherited
     [
         *("JUPYTERHUB_API_TOKEN", "JPY_API_TOKEN", "JUPYTER_TOKEN", "JUPYTERHUB_SSL_KEYFILE"),
         *("PORTAL_HUB_AUTHORITY", "PORTAL_SERVER_SOCKET", "JPY_SESSION_NAME"),
+        *("PORTAL_KERNEL_ID", "PORTAL_KERNEL_JOB"),
     ],
 )
 def test_nothing_that_opens_the_session_goes_along(name):

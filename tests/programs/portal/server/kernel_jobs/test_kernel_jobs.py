@@ -28,6 +28,7 @@ from portal.server.base.idle import IdlePolicy
 from portal.server.base.kernel_listener import Death, KernelListener, Published
 from portal.server.base.private_dir import make_private_dir
 from portal.server.kernel_jobs import kernel_jobs, lend, variables
+from portal.server.kernel_jobs.asking import Letters
 from portal.server.kernel_jobs.cells import MESSAGE, Cells
 from portal.server.kernel_jobs.errors import KernelJobError
 from portal.server.kernel_jobs.folder import FOLDER
@@ -152,6 +153,7 @@ class Session:
         self.preference = Variables.ALWAYS
         read = lambda: self.preference  # noqa: E731
         self.jobs = KernelJobs(server, settings, self.queue, Limits(), hub, read)
+        self.jobs.look_for_questions = Letters(self.jobs, settings.kernel_jobs).look
         self.follow_up = FollowUp(server, self.jobs.talks, settings.kernel_jobs, read)
         listener = KernelListener(log)
         self.deaths: list[Death] = []
@@ -826,6 +828,21 @@ def test_an_r_kernel_moves_with_its_variables_and_names_what_cannot(within: Any)
         assert await one.run(f"cat(exists('x')); {WHERE_IN_R}") == "FALSE102"
 
     within(moves)
+
+
+def test_a_program_that_r_starts_in_a_job_gives_the_gpus_back(within: Any) -> None:
+    async def gives_back(one: Session) -> None:
+        one.id = await one.kernels.start_kernel(kernel_name="r")
+        await one.run("kept <- 7")
+        await moved(one, 1)
+
+        command = f"{sys.executable} -P -m portal.cli gpu 0"
+        assert "a kernel: 1 GPU" in await one.run(f"cat(system('{command}', intern = TRUE))")
+
+        await one.until(lambda: not one.jobs.describe(one.id)["is_waiting"])
+        assert await one.run(f"{WHERE_IN_R}; cat('', kept)") == "77 7"
+
+    within(gives_back)
 
 
 def test_a_kernel_that_others_could_read_has_a_door_and_says_what_stays_behind(within: Any) -> None:
