@@ -56,5 +56,6 @@ async def end_cell(kernel: Any, cell: Cell | None, words: str, tell: Callable[[s
     if cell is None:
         await cell_ended(kernel, tell)
         return
+    tell("The kernel moves.")
     cell.ready(f"The kernel starts anew {words}")
     await cell.until_the_cell_is_over()

@@ -6,12 +6,16 @@ The notebook server does it.
 
 import json
 import queue
+import re
 
 from . import gpu_block, variables
 from .gpu_block import BODY_USAGE
 from .gpu_line import words_of
 from .gpu_talk import Talk
 from .variable_writer import TooMuchError
+
+# What Markdown does not take as it is.
+MARKUP = re.compile(r"[\\`*_{}\[\]<>#|$~&]")
 
 
 class Moved(Exception):  # noqa: N818 - it is no error
@@ -237,9 +241,11 @@ def update(shown, text):
     """Show a text in place of the one that is shown, and return the handle of the new one."""
     from IPython.display import display
 
+    # Notebooks break lines of plain text within words.
+    data = {"text/plain": text, "text/markdown": MARKUP.sub(r"\\\g<0>", text)}
     if shown is None:
-        return display({"text/plain": text}, raw=True, display_id=True)
-    shown.update({"text/plain": text}, raw=True)
+        return display(data, raw=True, display_id=True)
+    shown.update(data, raw=True)
     return shown
 
 
