@@ -195,6 +195,7 @@ def test_7_tensorboard_button_opens_a_folder_in_a_tab(page: Page, context: Brows
     tab.close()
 
 
+@pytest.mark.release
 def test_8_horovod_trains_on_all_gpus_with_equal_weights(page: Page) -> None:
     open_notebook(page, "horovod", "digits.ipynb")
     restart_and_run_all(page)

@@ -10,6 +10,7 @@ import requests
 
 from spawner.slurm.budgets import ASSOC_MGR_ARGV
 from tests.hub.test_laptop import NOTEBOOK
+from tests.support import parts
 from tests.support.eventually import eventually
 from tests.support.portal_client import PortalClient, sessions_of
 from tests.support.put_back import put_back
@@ -34,14 +35,20 @@ def five_gpu_hours() -> Iterator[None]:
     with put_back((*change, "GrpTRESMins=gres/gpu=-1")):
         argv = (*change, f"GrpTRESMins=gres/gpu={int(used_min[1]) + 300}")
         subprocess.run(argv, check=True, stdout=subprocess.DEVNULL, timeout=60)
+        forget_budgets()
         yield
+
+
+def forget_budgets() -> None:
+    """Have the hub ask Slurm, which it does again after half a minute, or two if many have."""
+    parts.stop("hub")
+    parts.start("hub")
 
 
 @pytest.fixture(scope="module")
 def client(five_gpu_hours: None) -> PortalClient:
     client = PortalClient(USER)
     assert client.login().ok
-    # The hub looks again after half a minute, two minutes if many have asked.
     eventually(lambda: "GPU hours left" in choices_of(client)["budget"], timeout_s=150)
     return client
 
@@ -122,11 +129,11 @@ def hall(client: PortalClient) -> Iterator[None]:
         add = ("sacctmgr", "-i", "add", "qos", "hall", "set", "GrpTRESMins=gres/gpu=300")
         for argv in (add, (*partition, "QOS=hall")):
             subprocess.run(argv, check=True, stdout=subprocess.DEVNULL, timeout=60)
+        forget_budgets()
         yield
 
 
 def test_the_budget_of_the_partitions_own_qos_counts(client: PortalClient, hall: None) -> None:
-    # The hub looks again after half a minute, two minutes if many have asked.
     eventually(lambda: "left in the QOS hall." in choices_of(client)["budget"], timeout_s=150)
 
     asked = {"gpus": 2, "hours": 4}

@@ -16,8 +16,8 @@ from tests.hub.test_kernel_gpus import (
     Session,
     kernel_jobs,
     notices,
+    own_session,
     run,
-    session,
     site_with,
 )
 from tests.lab.faults.slurm_faults import urgent_job
@@ -29,7 +29,8 @@ from tests.support.put_back import put_back
 from tests.support.websockets import close_websocket
 
 pytestmark = pytest.mark.cluster
-__all__ = ["session"]
+# What ends in one test would be told in the next one, too.
+session = own_session
 
 # Longer than the time after which a job without its session ends by itself.
 AWAY_S = 40

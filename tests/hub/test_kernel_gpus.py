@@ -34,23 +34,29 @@ IDLE = "\n[idle]\nafter_minutes = 0.2\nwarning_minutes = 0.2\n[meter]\ninterval_
 MAIL = '[mail]\nserver = "127.0.0.1:{port}"\nsender = "portal@{domain}"\ndomain = "{domain}"\n'
 # Those of the system, with which the hub checks a mail server.
 AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
-TWO_LOOKS_S = 40
+# How often the hub looks for what to tell.
+LOOK_S = 15
 DSPORTAL = "/opt/data-scientist-portal/environments/hub/bin/dsportal"
 FOLDER = Path(pwd.getpwnam(USER).pw_dir) / ".local/state/data-scientist-portal/kernels"
 
 
 class Session:
-    """A small session without a GPU, with a kernel."""
+    """A session with a kernel, in place of the one that its user may have."""
 
-    def __init__(self, **options: str) -> None:
+    def __init__(self, gpus: int = 0, **options: str) -> None:
         self.client = PortalClient(USER)
         self.client.login()
         self.token = self.client.token()
         self.host = ADDRESS
         self.http = requests.Session()
         self.http.headers["Authorization"] = f"token {self.token}"
-        self.client.start(self.token, gpus=0, **options)
-        self.kernel = ask(self, "POST", "api/kernels", json={"name": "python3"})["id"]
+        self.client.stop(self.token)
+        self.client.start(self.token, gpus=gpus, **options)
+        self.start_kernel()
+
+    def start_kernel(self, name: str = "python3") -> None:
+        """Start a kernel, and use it from now on."""
+        self.kernel = ask(self, "POST", "api/kernels", json={"name": name})["id"]
 
     def run(self, code: str) -> str:
         """Run a cell as a tab does that has just connected."""
@@ -118,10 +124,26 @@ def quick_idleness(authority: Authority) -> Iterator[Smtpd]:
 
 
 @pytest.fixture
-def session() -> Iterator[Session]:
+def own_session() -> Iterator[Session]:
     one = Session()
     yield one
     one.client.stop(one.token)
+
+
+@pytest.fixture(scope="module")
+def one_session() -> Iterator[Session]:
+    one = Session()
+    yield one
+    one.client.stop(one.token)
+
+
+@pytest.fixture
+def session(one_session: Session) -> Iterator[Session]:
+    """A session of several tests, with a kernel for this one alone."""
+    one_session.start_kernel()
+    yield one_session
+    ask(one_session, "DELETE", f"api/kernels/{one_session.kernel}")
+    eventually(lambda: not kernel_jobs() and not list(FOLDER.glob("*")), timeout_s=30)
 
 
 def test_a_kernel_gets_gpus_by_a_cell_and_gives_them_back(session: Session) -> None:
@@ -198,15 +220,6 @@ def test_a_cancelled_job_brings_the_kernel_home_with_words(session: Session) -> 
     assert not session.run(WHERE).startswith("kernel-of-")
 
 
-def test_the_end_of_a_session_ends_the_jobs_of_its_kernels(session: Session) -> None:
-    session.run("%gpu 1")
-    session.has(1)
-    assert kernel_jobs()
-
-    session.client.stop(session.token)
-    eventually(lambda: not kernel_jobs(), timeout_s=30)
-
-
 def test_the_hub_counts_the_gpus_of_a_kernel_with_its_session(session: Session) -> None:
     session.run("%gpu 2")
     session.has(2)
@@ -226,7 +239,7 @@ def test_while_the_portal_is_drained_no_kernel_gets_gpus(session: Session) -> No
 
 
 def test_an_r_kernel_runs_on_gpus_with_its_variables(session: Session) -> None:
-    session.kernel = ask(session, "POST", "api/kernels", json={"name": "ir"})["id"]
+    session.start_kernel("ir")
     session.run("x <- 1")
     button = f"portal/api/kernels/{session.kernel}/gpus"
     ask(session, "POST", button, json={"gpus": 1})
@@ -284,11 +297,18 @@ def test_the_setting_of_jupyterlab_decides_whether_variables_come_along(session:
         ask(session, "PUT", settings, json={"raw": "{}"})
 
 
+def test_the_end_of_a_session_ends_the_jobs_of_its_kernels(own_session: Session) -> None:
+    own_session.run("%gpu 1")
+    own_session.has(1)
+    assert kernel_jobs()
+
+    own_session.client.stop(own_session.token)
+    eventually(lambda: not kernel_jobs(), timeout_s=30)
+
+
 def test_a_session_without_gpus_follows_one_with_them_and_has_its_variables() -> None:
-    session = Session()
+    session = Session(gpus=1)
     try:
-        session.client.stop(session.token)
-        session.client.start(session.token, gpus=1)
         session.open("a.ipynb")
         session.run("kept = [1]; log = open('/dev/null')")
         assert session.gpus["session_gpus"] == 1
@@ -322,9 +342,9 @@ def test_idle_gpus_go_back_after_a_warning_with_one_mail_and_the_variables_stay(
         assert session.run("print(kept)") == "1\n"
         assert not session.run(WHERE).startswith("kernel-of-")
 
-        told = eventually(lambda: given_back(quick_idleness), TWO_LOOKS_S)
+        told = eventually(lambda: given_back(quick_idleness), 3 * LOOK_S)
         assert "The GPUs of a.ipynb did nothing for" in told[0].get_content()
-        throughout(lambda: len(given_back(quick_idleness)) == 1, for_s=TWO_LOOKS_S)
+        throughout(lambda: len(given_back(quick_idleness)) == 1, for_s=LOOK_S)
     finally:
         session.client.stop(session.token)
 
