@@ -181,7 +181,7 @@ def _apply_pages(c: Any, settings: Settings, hubs: Hubs | None) -> None:
         *cluster_routes(notices_path=notices_path),
         class_route(settings.groups),
         *messages_routes(settings),
-        usage_route(settings.hub.gpu_record_path),
+        usage_route(settings.hub.gpu_record_path, settings.addresses),
         gpu_use_route(settings.hub.gpu_record_path),
         *administration_routes(notices_path=notices_path),
         *operation_routes(notices_path=notices_path, drain_path=drain.path),

@@ -36,10 +36,12 @@ class ClusterAddress:
         name: For the programs of sudo, which find its slurm.conf themselves; empty for the first
             cluster, the one that Slurm's commands ask by themselves.
         slurm_conf: Its slurm.conf on this host; empty for the first cluster.
+        title: What users call it; empty where there is only one.
     """
 
     name: str = ""
     slurm_conf: str = ""
+    title: str = ""
 
 
 FIRST_CLUSTER = ClusterAddress()

@@ -29,9 +29,9 @@ def page(chromium: Browser, hub: PrivateHub) -> Iterator[Page]:
     context.close()
 
 
-def log_in(page: Page) -> None:
+def log_in(page: Page, name: str = "ada") -> None:
     page.goto("/hub/login")
-    page.get_by_label("Username").fill("ada")
+    page.get_by_label("Username").fill(name)
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url(re.compile("/hub/home"))

@@ -1,4 +1,4 @@
-"""The form of a site with two clusters, in Chromium."""
+"""The form and the page of use of a site with two clusters, in Chromium."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +21,16 @@ TABLES = """
 title = "Kepler"
 [clusters.volta]
 title = "Volta"
-slurm_conf = "/etc/slurm-volta/slurm.conf"
+slurm_conf = "{slurm_conf}"
+"""
+# Nothing listens there.
+SLURM_CONF = """
+ClusterName=volta
+SlurmctldHost=localhost
+SlurmctldPort=1
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=localhost
+AccountingStoragePort=1
 """
 
 
@@ -32,10 +41,13 @@ def two_clusters(
     if not SLAPD or not find_proxy().exists():
         pytest.skip(f"slapd and {find_proxy()} are needed")
     folder: Path = tmp_path_factory.mktemp("two-clusters")
-    with running_slapd(folder / "slapd", authority, ["ada"]) as (port, _):
+    with running_slapd(folder / "slapd", authority, ["ada", "grace"]) as (port, _):
         servers = f'["ldap://127.0.0.1:{port}"]'
         login = LDAP_LOGIN.format(servers=servers, ca=authority.certificate, base=BASE)
-        with running_hub_with(folder / "hub", login + TABLES) as hub:
+        slurm_conf = folder / "slurm.conf"
+        slurm_conf.write_text(SLURM_CONF)
+        tables = TABLES.format(slurm_conf=slurm_conf)
+        with running_hub_with(folder / "hub", login + tables) as hub:
             hub.set_cluster(sinfo_volta=node_line("volta01", n_gpus=2, n_used=1))
             yield hub
 
@@ -72,4 +84,17 @@ def test_the_form_of_another_cluster_is_a_click_away_and_starts_there(
     usage = page.get_by_role("region", name="Your GPU hours")
     for title in ("Kepler", "Volta"):
         expect(usage.get_by_role("heading", name=title)).to_be_visible()
+    context.close()
+
+
+def test_the_page_of_use_names_a_cluster_whose_accounting_does_not_answer(
+    two_clusters: PrivateHub, chromium: Browser
+) -> None:
+    context = chromium.new_context(base_url=two_clusters.url)
+    page = context.new_page()
+    log_in(page, "grace")
+
+    page.goto("/hub/administration/usage")
+
+    expect(page.get_by_role("alert")).to_contain_text("The hours of Volta are missing.")
     context.close()

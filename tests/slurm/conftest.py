@@ -4,6 +4,7 @@ import re
 import subprocess
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pytest
@@ -63,13 +64,25 @@ def hub(request: pytest.FixtureRequest, module_hub: PrivateHub) -> Iterator[Priv
 @pytest.fixture
 def volta() -> Iterator[SecondCluster]:
     """A second cluster, whose next job has the id of the first one's next job."""
+    with running(SecondCluster()) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def accounted_volta() -> Iterator[SecondCluster]:
+    """As `volta`, in the accounting of the first cluster."""
+    with running(SecondCluster(has_accounting=True)) as cluster:
+        yield cluster
+
+
+@contextmanager
+def running(cluster: SecondCluster) -> Iterator[SecondCluster]:
     config = subprocess.run(
         ["scontrol", "show", "config"], check=True, capture_output=True, text=True, timeout=30
     ).stdout
     (next_id,) = re.findall(r"^NEXT_JOB_ID\s*= (\d+)", config, re.MULTILINE)
     with put_back(("rm", "-f", CLUSTERS)):
         CLUSTERS.write_text(f"{NAME}={SLURM_CONF}\n")
-        cluster = SecondCluster()
         try:
             cluster.start(int(next_id))
             yield cluster

@@ -1,6 +1,10 @@
-"""A second cluster on this machine: its own munge, slurmctld and one node, without accounting."""
+"""A second cluster on this machine: its own munge, slurmctld and one node.
+
+It has no accounting, or that of the first cluster: one slurmdbd for both.
+"""
 
 import os
+import re
 import shutil
 import signal
 import stat
@@ -17,6 +21,7 @@ FOLDER = Path("/run/dsportal-second-cluster")
 SLURM_CONF = FOLDER / "slurm.conf"
 # Where a site's root names its further clusters.
 CLUSTERS = Path("/etc/data-scientist-portal/clusters.env")
+FIRST_CONF = Path("/etc/slurm/slurm.conf")
 # What a hub of the tests is told of it.
 TRAITS = {
     "slurm_conf": str(SLURM_CONF),
@@ -50,16 +55,20 @@ KillWait=3
 JobRequeue=0
 MessageTimeout=5
 SchedulerParameters=batch_sched_delay=0,sched_interval=5,bf_interval=5
-AccountingStorageType=accounting_storage/none
 PartitionName={PARTITION} Nodes=ALL Default=YES State=UP MaxTime=1-0
 NodeName={NAME} NodeAddr={ADDRESS} CPUs=32 RealMemory=400000 Gres=gpu:2 State=UNKNOWN
 """
 
 
 class SecondCluster:
-    """A cluster of one node with two GPUs."""
+    """A cluster of one node with two GPUs.
 
-    def __init__(self) -> None:
+    Args:
+        has_accounting: Whether the slurmdbd of the first cluster serves this one, too.
+    """
+
+    def __init__(self, *, has_accounting: bool = False) -> None:
+        self._has_accounting = has_accounting
         self._parts: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self, first_job_id: int) -> None:
@@ -73,7 +82,11 @@ class SecondCluster:
         key.write_bytes(os.urandom(64))
         key.chmod(0o400)
         shutil.chown(key, "munge", "munge")
-        SLURM_CONF.write_text(f"{CONF}FirstJobId={first_job_id}\n")
+        accounting = "AccountingStorageType=accounting_storage/none"
+        if self._has_accounting:
+            lines = re.findall(r"(?m)^AccountingStorage(?!Enforce).*$", FIRST_CONF.read_text())
+            accounting = "\n".join(lines)
+        SLURM_CONF.write_text(f"{CONF}{accounting}\nFirstJobId={first_job_id}\n")
         (FOLDER / "gres.conf").write_text(f"Name=gpu File={FOLDER}/gpu[0-1]\n")
         for number in range(2):
             os.mknod(FOLDER / f"gpu{number}", stat.S_IFCHR | 0o666, os.makedev(1, 3))
@@ -135,6 +148,8 @@ class SecondCluster:
             part.terminate()
         for part in self._parts.values():
             part.wait(30)
+        if self._has_accounting:
+            subprocess.run(("sacctmgr", "-i", "delete", "cluster", NAME), check=False, timeout=60)
         shutil.rmtree(FOLDER, ignore_errors=True)
 
     def _run(self, name: str, *argv: str, user: str = "root") -> None:

@@ -34,11 +34,9 @@ class GpuUseHandler(APIHandler):
         percents = read_report(self.request.body)
         if percents is None:
             raise HTTPError(400, 'The body has to be {"percents": {JOB: N}}, with N from 0 to 100.')
-        # Accounting is read of the first cluster only, and ids are those of one cluster.
-        if spawner.session is not None and not spawner.session.cluster:
-            await asyncio.to_thread(
-                self._record.keep, spawner.user.name, percents, at_s=time.time()
-            )
+        if spawner.session is not None:
+            record = self._record.on(spawner.session.cluster)
+            await asyncio.to_thread(record.keep, spawner.user.name, percents, at_s=time.time())
         self.set_status(204)
 
 

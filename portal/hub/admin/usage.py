@@ -3,13 +3,15 @@
 import asyncio
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
+from typing import TypeVar
 
+from dsportal.slurm.errors import PortalError
 from dsportal.slurm.listing import new_nonce
 from portal.hub.pages.gpu_record import GpuRecord, with_percent
-from spawner.client.command import query
+from spawner.client.command import ClusterAddress, query
 from spawner.slurm.sacct import (
     OWNED_ALLOCATIONS,
     Allocation,
@@ -24,6 +26,9 @@ from spawner.slurm.sacct import (
 TIMEOUT_S = 300.0
 # Shown in place of a name; no account or group can be called so.
 NOBODY = "(none)"
+MISSING = "(no answer)"
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +45,7 @@ class Usage:
         gpu_hours_used: Those times the average use of these GPUs; None if none is known.
         jobs: Jobs that held a GPU.
         week: The Monday of the week, as 2026-11-16; empty for the whole period.
+        cluster: Its title; empty where there is only one.
     """
 
     group: str
@@ -52,12 +58,45 @@ class Usage:
     gpu_hours_measured: float = 0.0
     gpu_hours_used: float | None = None
     week: str = ""
+    cluster: str = ""
+
+
+async def read_each(
+    addresses: Iterable[ClusterAddress], read: Callable[[ClusterAddress], Awaitable[T]]
+) -> tuple[dict[ClusterAddress, T], dict[ClusterAddress, PortalError]]:
+    """Return what `read` returns of each cluster, and why nothing is known of the others."""
+
+    async def read_one(address: ClusterAddress) -> T | PortalError:
+        try:
+            return await read(address)
+        except PortalError as error:
+            return error
+
+    each = tuple(addresses)
+    known: dict[ClusterAddress, T] = {}
+    missing: dict[ClusterAddress, PortalError] = {}
+    for address, answer in zip(each, await asyncio.gather(*map(read_one, each)), strict=True):
+        if isinstance(answer, PortalError):
+            missing[address] = answer
+        else:
+            known[address] = answer
+    return known, missing
+
+
+def explain_missing(missing: Mapping[ClusterAddress, PortalError]) -> list[str]:
+    """Return for each cluster of which nothing is known why."""
+    return [
+        f"The hours of {address.title} are missing. {error.message}"
+        if address.title
+        else error.message
+        for address, error in missing.items()
+    ]
 
 
 async def read_held(
-    since: datetime, until: datetime, record: GpuRecord
+    address: ClusterAddress, *, since: datetime, until: datetime, record: GpuRecord
 ) -> list[tuple[Owner, Allocation]]:
-    """Return all GPUs that anybody held in a period, of Slurm's local time without a zone.
+    """Return all GPUs that anybody held on a cluster in a period of Slurm's local time.
 
     `record` says what GPUs did of which accounting knows nothing.
     """
@@ -66,14 +105,16 @@ async def read_held(
         # --duplicates: a job that was requeued held its GPUs in each of its runs. Without its steps
         # a job has no TotalCPU.
         *("sacct", *OWNED_ALLOCATIONS.options_with_steps(nonce), "--duplicates", "--allusers"),
+        # Of a federation sacct may print all clusters, and each would be counted twice.
+        "--local",
         f"--starttime={since:%Y-%m-%dT%H:%M:%S}",
         # sacct takes whole seconds, and the last one counts, too.
         f"--endtime={until + timedelta(seconds=1):%Y-%m-%dT%H:%M:%S}",
     )
-    done = await query(argv, timeout_s=TIMEOUT_S)
+    done = await query(argv, timeout_s=TIMEOUT_S, slurm_conf=address.slurm_conf)
 
     def parse() -> list[tuple[Owner, Allocation]]:
-        percents = record.read()
+        percents = record.on(address.name).read()
         return [
             (owner, with_percent(one, percents.get((owner.user, one.job_id))))
             for owner, one in parse_owned_allocations(done.stdout, nonce)
@@ -89,6 +130,7 @@ def sum_up(
     until: datetime,
     by: str,
     week: str = "",
+    cluster: str = "",
 ) -> list[Usage]:
     """Return the usage of each user, `by` "group" or "account" and then the most first."""
     of: dict[tuple[str, str], list[Allocation]] = {}
@@ -119,6 +161,7 @@ def sum_up(
             gpu_hours_measured=round(gpus[group, user][0], 3),
             gpu_hours_used=round(gpus[group, user][1], 3) if gpus[group, user][0] else None,
             week=week,
+            cluster=cluster,
         )
         for (group, user), jobs in of.items()
     ]
@@ -146,11 +189,16 @@ def list_weeks(since: datetime, until: datetime) -> list[tuple[datetime, datetim
     return weeks
 
 
-def usage_csv(rows: list[Usage], *, by: str) -> str:
-    """Return a table for a spreadsheet, a line for each row."""
+def usage_csv(rows: Sequence[Usage], *, by: str, missing: Iterable[ClusterAddress] = ()) -> str:
+    """Return a table for a spreadsheet: a line for each row, and for each `missing` cluster."""
     text = io.StringIO()
     names = [field.name for field in fields(Usage)]
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(by if name == "group" else name for name in names)
     writer.writerows([getattr(row, name) for name in names] for row in rows)
+    # No number: it is not known, and not 0.
+    without = {"group": MISSING}
+    writer.writerows(
+        [(without | {"cluster": one.title}).get(name, "") for name in names] for one in missing
+    )
     return text.getvalue()

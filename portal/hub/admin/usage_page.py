@@ -12,12 +12,21 @@ from jupyterhub.handlers import BaseHandler
 from jupyterhub.scopes import needs_scope
 from tornado.web import HTTPError, authenticated
 
-from dsportal.slurm.errors import PortalError
-from portal.hub.admin.usage import Usage, format_used, list_weeks, read_held, sum_up, usage_csv
+from portal.hub.admin.usage import (
+    Usage,
+    explain_missing,
+    format_used,
+    list_weeks,
+    read_each,
+    read_held,
+    sum_up,
+    usage_csv,
+)
 from portal.hub.pages.administration import STOPS_SESSIONS
 from portal.hub.pages.gpu_record import GpuRecord
 from portal.hub.pages.home import PATIENCE_S
 from spawner.cache import Cache
+from spawner.client.command import ClusterAddress
 
 ROUTE = r"/administration/usage"
 # Whole ones before the one that runs.
@@ -52,30 +61,34 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Week:
-    """One week.
+    """One week of one cluster.
 
     Attributes:
         monday: Its first day, as 2026-11-16.
+        cluster: Title of the cluster; empty where there is only one.
         whole: All of it.
         lines: Each group, and then its users, the most hours first.
         n_left_out: Lines that are not shown.
     """
 
     monday: str
+    cluster: str
     whole: Line
     lines: tuple[Line, ...]
     n_left_out: int
 
 
 def describe_weeks(rows: Sequence[Usage]) -> tuple[Week, ...]:
-    """Return the weeks of these rows, the newest first."""
+    """Return the weeks of these rows, the newest first, with each cluster in the order of rows."""
     weeks = []
-    for monday in sorted({row.week for row in rows}, reverse=True):
-        of_week = [row for row in rows if row.week == monday]
+    each = dict.fromkeys((row.week, row.cluster) for row in rows)
+    for monday, cluster in sorted(each, key=lambda one: one[0], reverse=True):
+        of_week = [row for row in rows if (row.week, row.cluster) == (monday, cluster)]
         lines = list(_lines(of_week))
         weeks.append(
             Week(
                 monday=monday,
+                cluster=cluster,
                 whole=_sum(of_week),
                 lines=tuple(lines[:_MOST_SHOWN]),
                 n_left_out=max(0, len(lines) - _MOST_SHOWN),
@@ -113,18 +126,18 @@ def _sum(rows: Sequence[Usage], group: str = "", user: str = "") -> Line:
     )
 
 
-async def read_weeks(record: GpuRecord) -> _Rows:
-    """Return the rows of the last weeks, by group and by account; `record` as for `read_held`."""
+async def read_weeks(record: GpuRecord, address: ClusterAddress) -> _Rows:
+    """Return a cluster's last weeks, by group and by account; `record` as for `read_held`."""
     now = datetime.now()
     monday = now.replace(hour=0, minute=0, second=0, microsecond=0)
     since = monday - timedelta(days=now.weekday(), weeks=_N_WEEKS)
-    held = await read_held(since, now, record)
+    held = await read_held(address, since=since, until=now, record=record)
 
     def rows(by: str) -> list[Usage]:
         return [
             row
             for begin, end, week in list_weeks(since, now)
-            for row in sum_up(held, since=begin, until=end, by=by, week=week)
+            for row in sum_up(held, since=begin, until=end, by=by, week=week, cluster=address.title)
         ]
 
     # Those of a large cluster take seconds, which the hub has not.
@@ -133,7 +146,7 @@ async def read_weeks(record: GpuRecord) -> _Rows:
 
 # The same for each request.
 @lru_cache(maxsize=8)
-def _known(record_path: Path) -> Cache[_Rows]:
+def _known(record_path: Path) -> Cache[ClusterAddress, _Rows]:
     read = partial(read_weeks, GpuRecord(record_path))
     return Cache(read, fresh_s=_FRESH_S, failure_s=60.0)
 
@@ -141,9 +154,10 @@ def _known(record_path: Path) -> Cache[_Rows]:
 class UsageHandler(BaseHandler):
     """Shows what everybody held."""
 
-    def initialize(self, record_path: Path) -> None:
+    def initialize(self, record_path: Path, addresses: Sequence[ClusterAddress]) -> None:
         """Take the arguments of the route."""
         self._known = _known(record_path)
+        self._addresses = addresses
 
     @authenticated
     @needs_scope("admin-ui")  # type: ignore[untyped-decorator]
@@ -153,25 +167,29 @@ class UsageHandler(BaseHandler):
             raise HTTPError(403, "You may not see what everybody has used.")
         by = self.get_query_argument("by", _BY[0])
         by = by if by in _BY else _BY[0]
-        rows, problem = None, ""
-        try:
-            rows = await self._known.get_within(PATIENCE_S)
-        except PortalError as error:
-            problem = error.message
+        answers, missing = await read_each(
+            self._addresses, partial(self._known.get_within, PATIENCE_S)
+        )
+        known = [answer[by] for answer in answers.values() if answer is not None]
+        rows, is_late = [row for each in known for row in each], len(known) < len(answers)
+        problems = explain_missing(missing)
         if self.get_query_argument("format", "") == "csv":
-            if rows is None:
-                raise HTTPError(
-                    503, problem or "Slurm's accounting is still being read. Ask again."
-                )
+            if is_late or not known:
+                late = "Slurm's accounting is still being read. Ask again."
+                raise HTTPError(503, late if is_late else " ".join(problems))
             self.set_header("Content-Type", "text/csv")
             self.set_header("Content-Disposition", f'attachment; filename="usage-by-{by}.csv"')
-            self.finish(usage_csv(list(rows[by]), by=by))
+            self.finish(usage_csv(rows, by=by, missing=missing))
             return
-        weeks = None if rows is None else describe_weeks(rows[by])
-        view = {"by": by, "weeks": weeks, "problem": problem}
+        view = {
+            "by": by,
+            "weeks": describe_weeks(rows) if known else None,
+            "problems": problems,
+            "is_late": is_late,
+        }
         self.finish(await self.render_template("all_usage.html", **view))
 
 
-def usage_route(record_path: Path) -> Any:
+def usage_route(record_path: Path, addresses: Sequence[ClusterAddress]) -> Any:
     """Return the route of this module for `JupyterHub.extra_handlers`."""
-    return (ROUTE, UsageHandler, {"record_path": record_path})
+    return (ROUTE, UsageHandler, {"record_path": record_path, "addresses": addresses})

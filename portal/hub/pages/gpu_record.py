@@ -39,6 +39,11 @@ class GpuRecord:
     def __init__(self, path: Path) -> None:
         self._path = path
 
+    def on(self, cluster: str) -> "GpuRecord":
+        """Return the record of a cluster, "" for the first: ids of jobs are of one cluster."""
+        stem = f"{self._path.stem}-{cluster}" if cluster else self._path.stem
+        return GpuRecord(self._path.with_stem(stem))
+
     def keep(self, user: str, percents: Mapping[int, float], *, at_s: float) -> None:
         """Keep the average use of a user's jobs so far, 0 to 100 by job, in place of earlier ones.
 

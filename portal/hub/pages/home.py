@@ -213,9 +213,8 @@ class HomePage:
         with contextlib.suppress(PortalError):
             left_s = max(0.0, until_s - time.monotonic())
             uses = await cluster.uses.get_within(left_s, ids)
-        if not cluster.name:
-            # Sessions report to the hub by their user and job; ids are of one cluster alone.
-            allocations = await asyncio.to_thread(self._gpu_record.fill_in, user, allocations)
+        record = self._gpu_record.on(cluster.name)
+        allocations = await asyncio.to_thread(record.fill_in, user, allocations)
         return await asyncio.to_thread(describe_usage, allocations, now, uses or NO_USES)
 
     async def _ask_storage(self, user: Any) -> StorageView:

@@ -31,6 +31,7 @@ from portal.hub.settings.site_storage import (
 from portal.hub.settings.traffic import TrafficSettings
 from portal.settings.session_tables import SessionTables
 from portal.settings.tools import ToolSettings
+from spawner.client.command import ClusterAddress
 from spawner.client.preflight import Preflight
 from spawner.errors import SettingsError
 from spawner.options.traits import WITH_TRAITS
@@ -74,6 +75,15 @@ class Settings(SessionTables, HubTables):
     users: dict[str, LimitSettings]
     named_storage: dict[str, NamedStorageSettings]
     clusters: dict[str, tuple[ClusterSettings, "Settings"]]
+
+    @property
+    def addresses(self) -> tuple[ClusterAddress, ...]:
+        """All clusters, the first one first."""
+        further = (
+            ClusterAddress(name=name, slurm_conf=str(own.slurm_conf), title=own.title)
+            for name, (own, _) in self.clusters.items()
+        )
+        return (ClusterAddress(title=self.slurm.title if self.clusters else ""), *further)
 
     @property
     def trait_values(self) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """What administrators see of the last weeks."""
 
+from dataclasses import replace
+
 from portal.hub.admin.usage import Usage
 from portal.hub.admin.usage_page import describe_weeks
 
@@ -44,6 +46,19 @@ def test_the_newest_week_comes_first_and_in_it_groups_and_users_with_the_most_ho
     )
     assert [line.gpus_used for line in newest.lines[:2]] == ["0.0 of 1.0 (0%)", "-"]
     assert (newest.whole.cores_used, oldest.whole.cores_used) == ("25%", "")
+
+
+def test_each_cluster_has_a_week_of_its_own() -> None:
+    here = replace(used("science", "ada", 1), cluster="Kepler")
+    there = replace(used("science", "ada", 2), cluster="Volta")
+
+    weeks = describe_weeks([here, replace(here, week="2026-11-09"), there])
+
+    assert [(week.monday, week.cluster, week.whole.gpu_hours) for week in weeks] == [
+        ("2026-11-16", "Kepler", "1.0"),
+        ("2026-11-16", "Volta", "2.0"),
+        ("2026-11-09", "Kepler", "1.0"),
+    ]
 
 
 def test_a_week_of_many_users_says_how_many_lines_it_leaves_out() -> None:

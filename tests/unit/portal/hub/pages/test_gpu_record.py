@@ -32,6 +32,16 @@ def test_the_last_report_of_a_job_counts_and_only_for_its_user(record: GpuRecord
     assert record.read() == record.read("ada") | {("grace", 7): 99.0}
 
 
+def test_a_job_of_another_cluster_with_the_same_id_is_another_job(record: GpuRecord) -> None:
+    record.keep("ada", {7: 10.0}, at_s=0)
+    record.on("volta").keep("ada", {7: 90.0}, at_s=0)
+
+    assert (record.on("").read(), record.on("volta").read()) == (
+        {("ada", 7): 10.0},
+        {("ada", 7): 90.0},
+    )
+
+
 def test_accounting_knows_better_and_what_nobody_measured_stays_unknown(
     record: GpuRecord,
 ) -> None:

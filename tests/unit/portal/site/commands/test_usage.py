@@ -1,16 +1,19 @@
 """GPU hours by group and user: the period, the sums, and what is said where there is nothing."""
 
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
 
 from portal.hub.admin.usage import Usage, list_weeks, sum_up, usage_csv
 from portal.site.commands.usage import read_period, usage_gauges, usage_text
+from spawner.client.command import ClusterAddress
 from spawner.errors import SiteError
 from spawner.slurm.sacct import parse_owned_allocations
 from tests.support.jobstats import summary
 
 NOW = datetime(2026, 11, 20, 12)
+VOLTA = ClusterAddress(name="volta", title="Volta")
 # A session, a job before and into the period, one that runs, one without a GPU, one that waits, a
 # kernel of a session, and a name that looks like another line.
 SACCT = """\
@@ -87,9 +90,9 @@ def test_a_spreadsheet_gets_what_was_held_and_used() -> None:
 
     assert usage_csv(rows, by="account").splitlines() == [
         "account,user,gpu_hours,gpu_hours_in_sessions,jobs,core_hours,core_hours_used,"
-        "gpu_hours_measured,gpu_hours_used,week",
-        "vision,ada,4.0,4.0,1,16.0,8.0,4.0,1.8,2026-11-02",
-        "vision,linus,0.5,0.0,1,0.0,0.0,0.0,,2026-11-02",
+        "gpu_hours_measured,gpu_hours_used,week,cluster",
+        "vision,ada,4.0,4.0,1,16.0,8.0,4.0,1.8,2026-11-02,",
+        "vision,linus,0.5,0.0,1,0.0,0.0,0.0,,2026-11-02,",
     ]
 
 
@@ -98,13 +101,44 @@ def test_prometheus_gets_a_gauge_for_each_user_and_week() -> None:
     begin, end = datetime(2026, 11, 2), datetime(2026, 11, 9)
     rows = sum_up(held, since=begin, until=end, by="account", week="2026-11-02")
 
-    of_ada = '{account="vision",user="ada",week="2026-11-02"}'
+    # An empty label is to Prometheus as none.
+    of_ada = '{account="vision",cluster="",user="ada",week="2026-11-02"}'
     lines = usage_gauges(rows, by="account").splitlines()
     assert f"dsportal_usage_gpu_hours{of_ada} 4.0" in lines
     assert f"dsportal_usage_core_hours_used{of_ada} 8.0" in lines
     assert f"dsportal_usage_gpu_hours_used{of_ada} 1.8" in lines
     used = [line for line in lines if line.startswith("dsportal_usage_gpu_hours_used{")]
     assert len(used) == 1, "nothing was measured of the others, which is not 0"
+
+
+def test_each_cluster_has_a_table_of_its_own_and_a_missing_one_a_sentence() -> None:
+    missing = {VOLTA: SiteError("Slurm is not responding.")}
+    rows = [
+        replace(row, cluster=title) for title in ("Kepler", "Pascal") for row in rows_of("group")
+    ]
+    period = {"since": datetime(2026, 11, 1), "until": NOW}
+
+    lines = usage_text(rows, **period, by="group", missing=missing).splitlines()
+
+    assert [line for line in lines if line in {"Kepler", "Pascal"}] == ["Kepler", "Pascal"]
+    assert sum(line.startswith("all ") for line in lines) == 2
+    assert lines[-1] == "The hours of Volta are missing. Slurm is not responding."
+    nothing = usage_text([], **period, by="group", missing=missing)
+    assert nothing.splitlines()[-1] == lines[-1]
+
+
+def test_a_cluster_that_does_not_answer_has_a_line_without_numbers_and_no_gauge_of_hours() -> None:
+    rows = [replace(row, cluster="Kepler") for row in rows_of("group")]
+    kepler = ClusterAddress(title="Kepler")
+
+    assert usage_csv(rows, by="group", missing=[VOLTA]).splitlines()[-1] == (
+        "(no answer),,,,,,,,,,Volta"
+    )
+    lines = usage_gauges(rows, by="group", known=[kepler], missing=[VOLTA]).splitlines()
+    assert [line for line in lines if "Volta" in line] == [
+        'dsportal_usage_answers{cluster="Volta"} 0.0'
+    ]
+    assert 'dsportal_usage_answers{cluster="Kepler"} 1.0' in lines
 
 
 def test_nothing_is_not_said_to_be_nothing_used() -> None:
