@@ -14,9 +14,9 @@ from dsportal.slurm.used import USED, JobUse, parse_uses
 from spawner.cache import Cache
 from spawner.client.budgets import read_budgets
 from spawner.client.command import Completed
-from spawner.client.visibility import level_argv, sees_all
+from spawner.client.visibility import CONFIG_ARGV, level_argv, parse_config, sees_all
 from spawner.errors import SlurmError, SlurmUnavailableError
-from spawner.slurm.associations import QOS_ARGV, USERS_ARGV, Associations
+from spawner.slurm.associations import QOS_ARGV, USERS_ARGV, Associations, of_cluster
 from spawner.slurm.budgets import Budgets
 from spawner.slurm.jobs import JobEnd, JobKey
 from spawner.slurm.sacct import ALLOCATIONS, ENDS, Allocation, parse_allocations, parse_ends
@@ -199,9 +199,12 @@ class Accounting:
 
     async def read_associations(self) -> Associations:
         """Return all associations that the hub's account may see; none without accounting."""
+        here = of_cluster(parse_config((await self._query(CONFIG_ARGV)).stdout))
         try:
             # At once: each takes a third of a second, and who submits a job waits for it.
-            users, qos = await asyncio.gather(self._query(USERS_ARGV), self._query(QOS_ARGV))
+            users, qos = await asyncio.gather(
+                self._query((*USERS_ARGV, here)), self._query(QOS_ARGV)
+            )
         except SlurmError as error:
             if _NO_ACCOUNTING.search(error.stderr):
                 return Associations()

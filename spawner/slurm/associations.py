@@ -18,6 +18,7 @@ _USER_FIELDS = (
 )
 _QOS_FIELDS = ("Name", "MaxTRESPerJob", "MaxTRESPerUser", "GrpTRES", "MaxWall")
 # sacctmgr shows limits that an association inherits from its parents, but not group limits.
+# With `of_cluster` behind it: one slurmdbd may serve several clusters.
 USERS_ARGV = (
     *("sacctmgr", "--noheader", "--parsable2", "show", "user", "withassoc"),
     "format=" + ",".join(_USER_FIELDS),
@@ -26,6 +27,11 @@ QOS_ARGV = (
     *("sacctmgr", "--noheader", "--parsable2", "show", "qos"),
     "format=" + ",".join(_QOS_FIELDS),
 )
+
+
+def of_cluster(config: Mapping[str, str]) -> str:
+    """Return what limits `USERS_ARGV` to one cluster; `config` is slurmctld's, by key."""
+    return f"cluster={config.get('ClusterName', '')}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

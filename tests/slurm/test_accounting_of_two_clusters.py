@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 
 from deploy.one_machine.layout import PORTAL_TOML
+from spawner.client.command import ClusterAddress
+from spawner.client.slurm import Slurm
 from tests.slurm.conftest import USER, jobs_of
 from tests.support.eventually import eventually
+from tests.support.put_back import put_back
 from tests.support.second_cluster import NAME, SLURM_CONF, SecondCluster
 
 pytestmark = pytest.mark.cluster
@@ -79,3 +82,29 @@ def test_use_is_counted_by_cluster_and_one_that_does_not_answer_is_named(
     assert 'dsportal_usage_answers{cluster="Away"} 0.0' in gauges
     assert 'dsportal_usage_answers{cluster="Volta"} 1.0' in gauges
     assert "hours of Away are missing" in use(settings, *since).stdout
+
+
+async def test_accounts_and_limits_of_a_user_are_those_of_the_cluster_that_is_asked(
+    accounted_volta: SecondCluster,
+) -> None:
+    def change(*words: str) -> None:
+        subprocess.run(("sacctmgr", "-i", *words), check=True, capture_output=True, timeout=60)
+
+    first, volta = (
+        Slurm(launcher_argv=(), sudo_argv=(), address=ClusterAddress(name=name, slurm_conf=conf))
+        for name, conf in (("", ""), (NAME, str(SLURM_CONF)))
+    )
+    before = await first.accounting.read_associations()
+
+    of_lab = ("where", "account=lab", f"cluster={NAME}")
+    with put_back(
+        ("sacctmgr", "-i", "delete", "user", USER, *of_lab),
+        ("sacctmgr", "-i", "delete", "account", "lab"),
+    ):
+        change("add", "account", "lab", f"cluster={NAME}")
+        change("add", "user", USER, "account=lab", f"cluster={NAME}", "MaxTRESPerJob=gres/gpu=1")
+
+        there = await volta.accounting.read_associations()
+        assert there.accounts(USER) == ("lab",)
+        assert there.ceiling(USER).max_gpus == 1
+        assert (await first.accounting.read_associations()).by_user == before.by_user
