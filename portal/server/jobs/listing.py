@@ -90,7 +90,10 @@ def join_rows(jobs: Sequence[SlurmJob], runs: Sequence[RunView]) -> list[Row]:
         runs: The newest first.
     """
     by_id = {job.id: job for job in jobs}
-    rows = [Row(job=by_id.pop(run.record.job_id, None), run=run) for run in runs]
+    rows = [
+        Row(job=None if run.record.cluster else by_id.pop(run.record.job_id, None), run=run)
+        for run in runs
+    ]
     rows += [Row(job=job, run=None) for job in by_id.values()]
     tasks: dict[str, list[Row]] = {}
     for row in rows:

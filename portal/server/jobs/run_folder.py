@@ -58,6 +58,7 @@ class RunRecord:
         notebook: Path below the home of the notebook that started it, or "".
         continues: Name of the run that it continues, or "".
         executes: Whether its job runs a notebook in place of ranks.
+        cluster: Slurm's name of its cluster, if that is another one than this session's; else "".
     """
 
     name: str
@@ -77,6 +78,7 @@ class RunRecord:
     notebook: str
     continues: str
     executes: bool
+    cluster: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +124,7 @@ def read_record(folder: Path) -> RunRecord | None:
         notebook=_below_home(plan.notebook, folder.parent.parent),
         continues=plan.continues,
         executes=bool(plan.executes),
+        cluster=run.elsewhere,
     )
 
 

@@ -71,7 +71,13 @@ def view_run(
         return RunView(record=record, state=record.end, words=record.words, nodes="", size=size)
     words, nodes = "It ended without a word, for example because its session or node ended.", ""
     state = "lost"
-    if listing is None:
+    if record.cluster:
+        # Its id would be that of another job here.
+        state, words = (
+            "unknown",
+            f"It is on {record.cluster}: a session there follows and stops it.",
+        )
+    elif listing is None:
         state, words = "unknown", "Slurm is not responding."
     elif record.job_id in listing.jobs:
         job = listing.jobs[record.job_id]

@@ -88,6 +88,8 @@ class Runs:
     async def read_used(self, name: str) -> str:
         """Return what a run used, in words; "" if that is not known."""
         record = await asyncio.to_thread(read_record, self.folder(name))
+        if record is not None and record.cluster:
+            return ""
         job_id = record.job_id if record is not None else ""
         return await self._queue.read_used(job_id, step_name="" if job_id else name)
 
@@ -111,12 +113,17 @@ class Runs:
         """End the ranks of a run, with SIGTERM first, and cancel the run that is to follow it.
 
         Raises:
-            PortalError: If there is no such run, or it does not run.
+            PortalError: If there is no such run, or it does not run, or is on another cluster.
             SlurmUnavailableError: If Slurm did not answer.
             SlurmError: If Slurm refused.
         """
         folder = self.folder(name)
         record = await asyncio.to_thread(read_record, folder)
+        if record is not None and record.cluster:
+            raise PortalError(
+                f"The run {name} is on the cluster {record.cluster}. Stop it in a session there.",
+                http_status=409,
+            )
         listing = await self._ask_slurm()
         if listing is None:
             raise SlurmUnavailableError("Slurm is not responding. Try again in a minute.")

@@ -52,6 +52,8 @@ class Run:
         end = self.folder.read_end()
         if end is not None:
             return end.word
+        if self.folder.elsewhere:
+            return "unknown"
         if self.job_id is None:
             # A step of a session has no job of its own; its name is that of the run.
             names = commands.step_names()
@@ -80,6 +82,8 @@ class Run:
 
         It is empty if Slurm has measured nothing.
         """
+        if self.folder.elsewhere:
+            return ""
         return read_used(self.job_id, step_name="" if self.job_id else self.id)
 
     def output(self, rank: int = 0) -> str:
@@ -142,7 +146,7 @@ class Run:
         """
         end = self.folder.read_end()
         if end is None:
-            job = commands.job_state(self.job_id) if self.job_id is not None else None
+            job = self._job()
             if job is not None and job.is_over:
                 raise StepError(f"{explain_end(job.state, job.nodes)} {self._log_hint()}")
             raise LaunchError(f"The run {self.id} is {self.state}; wait() waits for its end.")
@@ -164,10 +168,15 @@ class Run:
         """End every rank: SIGTERM first, SIGKILL after that, within 5 s.
 
         Raises:
-            LaunchError: If the run belongs to a cell of a session, which has to be interrupted.
+            LaunchError: If the run belongs to a cell of a session, which has to be interrupted, or
+                is on another cluster.
         """
         if self.folder.read_end() is not None:
             return
+        if cluster := self.folder.elsewhere:
+            raise LaunchError(
+                f"The run {self.id} is on the cluster {cluster}. Stop it in a session there."
+            )
         if self.job_id is None:
             raise LaunchError(
                 f"The run {self.id} is part of a session. Interrupt the cell that started it."
@@ -181,11 +190,16 @@ class Run:
                 is_over = self._is_over_within(KILL_WITHIN_S)
         self._show(STOPPED if is_over else f"{explain_going_on(self.job_id)}\n")
 
+    def _job(self) -> commands.JobState | None:
+        """Return what Slurm says of its own job; None if it has none on this cluster."""
+        if self.job_id is None or self.folder.elsewhere:
+            return None
+        return commands.job_state(self.job_id)
+
     def _last_state(self) -> str:
         # Slurm reports the final state, such as TIMEOUT, only after it has cleaned up.
         give_up_at = time.monotonic() + FILES_LATE_S
-        while self.job_id is not None and time.monotonic() < give_up_at:
-            job = commands.job_state(self.job_id)
+        while (job := self._job()) is not None and time.monotonic() < give_up_at:
             if job.is_over:
                 return job.state
             time.sleep(ASK_SLURM_EVERY_S / 2)
@@ -200,7 +214,8 @@ class Run:
         return False
 
     def _job_is_over(self) -> bool:
-        return self.job_id is not None and commands.job_state(self.job_id).is_over
+        job = self._job()
+        return job is not None and job.is_over
 
     def _follow(self, show: Literal["first", "all", "none"]) -> None:
         plan = self.folder.read_plan()
@@ -227,9 +242,9 @@ class Run:
 
     def _report(self, said: str) -> tuple[str, bool]:
         # Shows news of the job; returns the last news and whether the job is over.
-        if self.job_id is None:
+        job = self._job()
+        if job is None:
             return said, self.state == "lost"
-        job = commands.job_state(self.job_id)
         if job.is_waiting:
             n_gpus = self.folder.read_plan().n_ranks
             text = explain_waiting(job.reason, job.state, n_gpus)

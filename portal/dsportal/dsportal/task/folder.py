@@ -23,8 +23,9 @@ files alone, never over the network.
 """
 
 import json
+import os
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from reprlib import Repr
 from typing import Any
@@ -34,6 +35,9 @@ from dsportal.task.pickles import pickled, unpickled
 from dsportal.task.plan import End, Failure, Plan
 from dsportal.task.throughput import Throughput
 from dsportal.whole_file import write_whole
+
+# Slurm sets it in each job.
+CLUSTER = "SLURM_CLUSTER_NAME"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,8 @@ class RunFolder:
         return self.path / f"rank-{rank}.log"
 
     def write_plan(self, plan: Plan) -> None:
-        """Write what every rank must know."""
+        """Write what every rank must know, with the name of this cluster."""
+        plan = replace(plan, cluster=os.environ.get(CLUSTER, ""))
         self._write("run.json", json.dumps(asdict(plan), indent=2).encode())
 
     def read_plan(self) -> Plan:
@@ -114,6 +119,12 @@ class RunFolder:
     def read_notebook(self) -> str:
         """Return the path of the notebook that the run's job runs; empty if it has ranks."""
         return str((self._read("run.json") or {}).get("executes", ""))
+
+    @property
+    def elsewhere(self) -> str:
+        """Slurm's name of the run's cluster, if it is not this one, whose ids mean other jobs."""
+        name = str((self._read("run.json") or {}).get("cluster", ""))
+        return name if name != os.environ.get(CLUSTER, name) else ""
 
     def write_call(self, call: object) -> None:
         """Write a `call` that cloudpickle takes, functions by value if the notebook defines them.

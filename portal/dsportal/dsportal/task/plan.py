@@ -28,6 +28,7 @@ class Plan:
         walltime_s: Time limit of the job of a notebook, in seconds; 0 if not known.
         log_dir: Where the script of a sweep's point logs for TensorBoard; empty for a run that has
             no such folder.
+        cluster: Slurm's name of the cluster that it runs on; empty if not known.
     """
 
     n_ranks: int
@@ -48,6 +49,7 @@ class Plan:
     parameters: dict[str, Any] = field(default_factory=dict)
     walltime_s: int = 0
     log_dir: str = ""
+    cluster: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@
     points.pkl              the arguments of each point
     rule.pkl                which points to stop early, if any
     optuna.log              what Optuna's pruner knows of the points, if one decides
-    jobs                    the arrays that ran it, a number in a line
+    jobs-CLUSTER            the arrays that ran it there, a number in a line
     points/0/               the folder of a run, for each point
         losses.json         by percent of its steps, if the worst points are to be stopped
     job-0.log               what the job of a point itself printed
@@ -13,13 +13,14 @@
 """
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from dsportal.task.folder import RunFolder
+from dsportal.task.folder import CLUSTER, RunFolder
 from dsportal.task.folders import parent_folder
 from dsportal.task.pickles import pickled, unpickled
 from dsportal.task.stopping import Losses, MedianStopping
@@ -116,15 +117,20 @@ class SweepFolder:
         except FileNotFoundError:
             return None
 
+    @property
+    def _jobs(self) -> Path:
+        # On another cluster the numbers mean other jobs.
+        return self.path / f"jobs-{os.environ.get(CLUSTER, '')}"
+
     def add_job(self, job_id: int) -> None:
         """Note an array that runs it."""
-        with (self.path / "jobs").open("a", encoding="ascii") as file:
+        with self._jobs.open("a", encoding="ascii") as file:
             file.write(f"{job_id}\n")
 
     def read_jobs(self) -> list[int]:
-        """Return the arrays that have run it, the newest last."""
+        """Return the arrays that have run it on this cluster, the newest last."""
         try:
-            return [int(line) for line in (self.path / "jobs").read_text("ascii").split()]
+            return [int(line) for line in self._jobs.read_text("ascii").split()]
         except FileNotFoundError:
             return []
 

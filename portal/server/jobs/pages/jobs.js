@@ -150,7 +150,7 @@ class Panel extends Requests {
       const word = (isNext ? OF_NEXT : ACTIONS)[action];
       actions.push(button(word, `${word} ${name}`, () => this.changeJob(job, action)));
     }
-    if (run && !run.is_over) {
+    if (run && !run.is_over && !run.cluster) {
       actions.push(button('Stop', `Stop ${name}`, () => this.end(row)));
     } else if (!run && !job.is_over && !job.is_session) {
       const word = isNext ? 'End' : 'Cancel';

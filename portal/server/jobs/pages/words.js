@@ -58,7 +58,7 @@ export function jobWords(job, gpus) {
 export function runWords({ job, run }, gpus) {
   const started = new Date(run.started_s * 1000).toLocaleString('en-GB', MOMENT);
   const size = run.n_bytes === null ? '' : `, ${sizeWords(run.n_bytes)}`;
-  const ranks = job ? '' : `${count(run.n_gpus, gpus)}, ${count(run.n_nodes, 'nodes')}${run.job_id ? `, job ${run.job_id}` : ''}. `;
+  const ranks = job ? '' : `${count(run.n_gpus, gpus)}, ${count(run.n_nodes, 'nodes')}${run.job_id ? `, job ${run.job_id}` : ''}${run.cluster ? ` on ${run.cluster}` : ''}. `;
   return `${ranks}${run.state === 'waiting' ? 'Queued' : 'Started'} ${started}${durationOf(run)}${size}.`;
 }
 

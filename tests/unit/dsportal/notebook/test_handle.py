@@ -4,11 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from dsportal.errors import LaunchError
 from dsportal.launch import commands
 from dsportal.launch.commands import JobState
 from dsportal.notebook import handle
 from dsportal.notebook.handle import Run
 from dsportal.task.folder import RunFolder
+from dsportal.task.plan import Plan
 
 
 @pytest.mark.parametrize(
@@ -33,3 +35,32 @@ def test_a_run_is_called_stopped_only_if_its_job_is_over(
 
     assert said in "".join(shown)
     assert ("Stopped" in "".join(shown)) == (state == "CANCELLED")
+
+
+def test_a_run_of_another_cluster_is_not_taken_for_the_job_that_has_its_id_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ask(*_: object, **__: object) -> None:
+        raise AssertionError("job 7 is another one here")
+
+    run = Run(RunFolder(tmp_path), 7, str)
+    monkeypatch.setenv("SLURM_CLUSTER_NAME", "volta")
+    run.folder.write_plan(
+        Plan(
+            n_ranks=1,
+            cores_per_rank=1,
+            simulated_gpus=True,
+            working_dir="/",
+            module_paths=(),
+            n_results=1,
+        )
+    )
+    monkeypatch.setenv("SLURM_CLUSTER_NAME", "kepler")
+    for name in ("cancel", "job_state", "step_names"):
+        monkeypatch.setattr(commands, name, ask)
+
+    assert (run.state, run.used) == ("unknown", "")
+    with pytest.raises(LaunchError, match="on the cluster volta"):
+        run.stop()
+    with pytest.raises(LaunchError, match="is unknown"):
+        run.result()

@@ -38,6 +38,16 @@ def test_the_losses_of_points_that_have_reported_none_are_empty(tmp_path: Path) 
     assert losses[5] != losses[5]
 
 
+def test_the_arrays_of_a_sweep_are_those_of_this_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for cluster, job_id in (("kepler", 7), ("volta", 8)):
+        monkeypatch.setenv("SLURM_CLUSTER_NAME", cluster)
+        SweepFolder(tmp_path).add_job(job_id)
+
+        assert SweepFolder(tmp_path).read_jobs() == [job_id]
+
+
 def test_only_folders_of_sweeps_are_sweeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     parent = tmp_path / "portal-runs/sweeps"

@@ -1,6 +1,7 @@
 """Jobs and runs are one list."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from portal.server.jobs.job import SlurmJob
@@ -62,6 +63,16 @@ def test_a_run_and_the_job_that_is_its_own_are_one_row() -> None:
     assert row.job is not None
     assert row.job.id == "7"
     assert not row.is_over
+
+
+def test_a_run_of_another_cluster_is_not_the_job_that_has_its_id_here() -> None:
+    own = run("own", 0.0, job_id="7", state="unknown")
+    there = replace(own, record=replace(own.record, cluster="volta"))
+
+    rows = join_rows(jobs(), [there])
+
+    assert len(rows) == len(jobs()) + 1
+    assert [row.job for row in rows if row.run is not None] == [None]
 
 
 class _Queue:

@@ -168,6 +168,23 @@ def test_what_does_not_run_cannot_be_stopped(runs: Runs) -> None:
         asyncio.run(runs.stop(NEWER))
 
 
+def test_a_run_of_another_cluster_says_where_it_is_and_is_stopped_only_there(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLURM_CLUSTER_NAME", "volta")
+    RunFolder(runs.parent / NEWER).write_plan(PLAN)
+    monkeypatch.setenv("SLURM_CLUSTER_NAME", "kepler")
+
+    (view,) = asyncio.run(runs.list_runs(n=1))
+
+    assert (view.state, view.record.cluster, view.is_over) == ("unknown", "volta", False)
+    with pytest.raises(PortalError, match="on the cluster volta"):
+        asyncio.run(runs.stop(NEWER))
+    monkeypatch.setenv("SLURM_CLUSTER_NAME", "volta")
+    (view,) = asyncio.run(runs.list_runs(n=1))
+    assert (view.state, view.record.cluster) == ("running", "")
+
+
 def test_sizes_are_measured_when_asked_for(runs: Runs) -> None:
     assert asyncio.run(runs.list_runs())[0].size is None
     asyncio.run(runs.measure())
