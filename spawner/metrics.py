@@ -15,7 +15,7 @@ from spawner.errors import JobRejectedError, SlurmError, SlurmUnavailableError
 
 SESSION_STATES = ("waiting", "starting", "running")
 
-SESSIONS = Gauge("dsportal_sessions", "Sessions of this hub that have a job.", ["state"])
+SESSIONS = Gauge("dsportal_sessions", "Sessions of this hub that have a job.", ["state", "cluster"])
 SESSION_STARTS = Counter(
     "dsportal_session_starts_total", "Starts of sessions by what became of them.", ["result"]
 )
@@ -39,40 +39,44 @@ FORECAST_ERROR_SECONDS = Histogram(
 SLURM_CALL_SECONDS = Histogram(
     "dsportal_slurm_call_seconds",
     "Duration of calls to Slurm's commands and to the launcher.",
-    ["command"],
+    ["command", "cluster"],
     # Up to the seconds after which the launcher is given up.
     buckets=(0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25),
 )
 SLURM_FAILURES = Counter(
-    "dsportal_slurm_failures_total", "Calls to Slurm that failed, by kind.", ["command", "kind"]
+    "dsportal_slurm_failures_total",
+    "Calls to Slurm that failed, by kind.",
+    ["command", "kind", "cluster"],
 )
 
 
 @contextlib.contextmanager
-def timed_call(command: str) -> Iterator[None]:
+def timed_call(command: str, cluster: str = "") -> Iterator[None]:
     """Measure one call to Slurm and count its failure.
 
     Args:
         command: Name of the command, or "launcher" with the verb.
+        cluster: Name of the cluster; empty for the first one.
     """
     began_s = time.monotonic()
     try:
         yield
     except SlurmError as error:
-        SLURM_FAILURES.labels(command, _error_kind(error)).inc()
+        SLURM_FAILURES.labels(command, _error_kind(error), cluster).inc()
         raise
     finally:
-        SLURM_CALL_SECONDS.labels(command).observe(time.monotonic() - began_s)
+        SLURM_CALL_SECONDS.labels(command, cluster).observe(time.monotonic() - began_s)
 
 
-def show_sessions(count: Callable[[], Mapping[str, int]]) -> None:
+def show_sessions(count: Callable[[], Mapping[str, int]], cluster: str = "") -> None:
     """Have the number of sessions computed whenever the metrics are read.
 
     Args:
         count: Returns sessions by state; a state of `SESSION_STATES` that it leaves out has none.
+        cluster: Name of their cluster; empty for the first one.
     """
     for state in SESSION_STATES:
-        SESSIONS.labels(state).set_function(partial(_count_state, count, state))
+        SESSIONS.labels(state, cluster).set_function(partial(_count_state, count, state))
 
 
 def _count_state(count: Callable[[], Mapping[str, int]], state: str) -> float:

@@ -49,12 +49,12 @@ class LauncherClient:
             SlurmUnavailableError: If Slurm did not answer; the request may have been carried out.
             SlurmError: If it failed for another reason.
         """
-        with timed_call(_request_name(request)):
+        with timed_call(_request_name(request), self._cluster.get("cluster", "")):
             return await self._order(user, request)
 
     async def ask(self, user: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the launcher's answer, a JSON object with "ok", even if the `request` failed."""
-        with timed_call(_request_name(request)):
+        with timed_call(_request_name(request), self._cluster.get("cluster", "")):
             return await self._ask(user, request)
 
     async def _order(self, user: str, request: Mapping[str, Any]) -> dict[str, Any]:

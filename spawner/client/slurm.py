@@ -287,6 +287,6 @@ class Slurm:
         return await (self._answers.query if self._answers else self._ask)(argv)
 
     async def _ask(self, argv: Sequence[str]) -> Completed:
-        with timed_call(argv[0]):
+        with timed_call(argv[0], self.address.name):
             conf = self.address.slurm_conf
             return await query(argv, timeout_s=self._timeout_s, path=self._path, slurm_conf=conf)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 
@@ -40,14 +39,12 @@ def shared_cluster(
     clusters: dict[str, Cluster] = settings.setdefault(_SETTING, {})
     if not clusters:
         keep_time_zone()
-        show_sessions(
-            lambda: sum((one.watcher.count_states() for one in clusters.values()), Counter())
-        )
     if name not in clusters:
         hub = identify_hub(bytes(settings.get("cookie_secret", b"")))
         clusters[name] = Cluster(
             hub=hub, traits=traits_on(traits, name), known_ids=known_ids, log=log, name=name
         )
+        show_sessions(clusters[name].watcher.count_states, name)
     return clusters[name]
 
 
@@ -58,9 +55,3 @@ async def latest_jobs_of(
     each = tuple(clusters)
     jobs = await asyncio.gather(*(one.latest_jobs(patience_s=patience_s) for one in each))
     return {one.name: its for one, its in zip(each, jobs, strict=True)}
-
-
-def find_clusters(settings: Mapping[str, Any]) -> Mapping[str, Cluster]:
-    """Return the clusters in the hub's Tornado `settings`; none before a spawner needs them."""
-    clusters: Mapping[str, Cluster] = settings.get(_SETTING, {})
-    return clusters

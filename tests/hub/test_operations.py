@@ -86,6 +86,7 @@ def test_while_drained_no_session_starts_and_open_ones_go_on(token: str) -> None
     assert health.json() == {
         "hub": "answers",
         "slurm": "answers",
+        "clusters": {},
         "proxy": "answers",
         "disk": "has room",
         "takes_sessions": False,

@@ -34,11 +34,11 @@ from tests.support.portal_toml import MINIMAL
 class Slurm:
     """Answers what the hub's health and its status ask."""
 
-    name = ""
     answers = True
     jobs = ClusterJobs()
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "") -> None:
+        self.name = name
         self.catalog = SimpleNamespace(get=self._read_catalog)
 
     async def _read_catalog(self) -> None:
@@ -51,6 +51,8 @@ class Slurm:
 
 
 SLURM = Slurm()
+# A further cluster, of tests that offer it.
+VOLTA = Slurm("volta")
 
 
 class RowSpawner(Spawner):
@@ -58,15 +60,21 @@ class RowSpawner(Spawner):
 
     Attributes:
         stops: Names of the sessions that were stopped, "USER/NAME", of all spawners.
+        clusters: Those of the site.
     """
 
     stops: list[str] = []  # noqa: RUF012
     cluster = SLURM
+    clusters: list[Slurm] = [SLURM]  # noqa: RUF012
     job_record = None
     is_suspended = False
     has_other_authority = False
     session: Session | None = None
     token_id = 0
+
+    def all_clusters(self) -> list[Slurm]:
+        """Return the clusters of the site."""
+        return self.clusters
 
     async def start(self) -> str:
         """Wait for the end of the test."""

@@ -32,7 +32,7 @@ from portal.hub.pages.suspension import is_suspended
 from spawner import __version__
 from spawner.hub.session_mixin import SessionMixin
 from spawner.session.cluster import Cluster
-from spawner.session.clusters import find_clusters, latest_jobs_of
+from spawner.session.clusters import latest_jobs_of
 from spawner.slurm.cluster_jobs import ClusterJobs
 from spawner.unwritable_database import has_room
 
@@ -47,29 +47,22 @@ class OperationHandler(APIHandler):
         self.notices = shared_notices(Path(notices_path))
         self.drain: Drain = shared_drain(Path(drain_path))
 
-    async def describe_slurm(self) -> str:
-        """Return "answers", an error message, or "not asked" before the very first login."""
-        cluster = self._clusters().get("")
-        if cluster is None:
-            return "not asked"
-        try:
-            # It ends by itself after `slurm_timeout_s`: a Slurm that starts wait for is no fault.
-            await cluster.catalog.get()
-        except PortalError as error:
-            return error.message
-        return "answers"
+    async def describe_slurm(self) -> dict[str, str]:
+        """Return for each cluster, by name, "answers" or an error message.
+
+        Before the very first login there is only the first one, "not asked".
+        """
+        clusters = self._clusters()
+        said = await asyncio.gather(*map(_describe_cluster, clusters.values()))
+        return dict(zip(clusters, said, strict=True)) or {"": "not asked"}
 
     def _clusters(self) -> Mapping[str, Cluster]:
-        # Spawners get these settings; the handlers have a copy.
-        known = find_clusters(self.users.settings)
-        if known:
-            return known
-        # No spawner has been made since the hub started; any of them knows the cluster. One with a
-        # row, which JupyterHub writes otherwise: health is also asked while the disk is full.
+        # Any spawner knows the clusters. One with a row, which JupyterHub writes otherwise: health
+        # is also asked while the disk is full.
         row = self.db.query(orm.Spawner).filter_by(name="").first()
         if row is None:
             return {}
-        return {"": self.users[row.user].spawner.cluster}
+        return {one.name: one for one in self.users[row.user].spawner.all_clusters()}
 
     def sessions(self) -> Iterator[tuple[Any, Any]]:
         """Yield user and spawner, as JupyterHub holds them, for each session that is active."""
@@ -89,6 +82,19 @@ class OperationHandler(APIHandler):
         return body
 
 
+async def _describe_cluster(cluster: Cluster) -> str:
+    try:
+        # The first one ends by itself after `slurm_timeout_s`: a Slurm that starts wait for is no
+        # fault. A further one that hangs does not delay what is said of the others.
+        async with asyncio.timeout(PATIENCE_S if cluster.name else None):
+            await cluster.catalog.get()
+    except PortalError as error:
+        return error.message
+    except TimeoutError:
+        return f"Slurm has not answered in {PATIENCE_S:g} s."
+    return "answers"
+
+
 class HealthHandler(OperationHandler):
     """Reports whether the portal is usable; names no user and no session."""
 
@@ -96,7 +102,12 @@ class HealthHandler(OperationHandler):
         """Answer 200 if new sessions can start or the site takes none, 503 if a part fails."""
         slurm = await self.describe_slurm()
         # Before the first login there is no spawner to ask Slurm with, which is no fault.
-        has_slurm = slurm in {"answers", "not asked"}
+        said = {
+            name: text if text in {"answers", "not asked"} else "no answer"
+            for name, text in slurm.items()
+        }
+        # Sessions can start as long as one cluster answers.
+        has_slurm = set(said.values()) != {"no answer"}
         is_refused = getattr(self.proxy, "is_refused", False)
         is_full = not has_room(self.db)
         is_well = has_slurm and not is_refused and not is_full
@@ -105,7 +116,8 @@ class HealthHandler(OperationHandler):
             json.dumps(
                 {
                     "hub": "answers",
-                    "slurm": slurm if has_slurm else "no answer",
+                    "slurm": said.pop(""),
+                    "clusters": said,
                     "proxy": "refuses the hub" if is_refused else "answers",
                     "disk": "full" if is_full else "has room",
                     "takes_sessions": is_well and not self.drain.message,
@@ -119,11 +131,13 @@ class StatusHandler(OperationHandler):
 
     @needs_scope(SCOPE)  # type: ignore[untyped-decorator]
     async def get(self) -> None:
-        """Answer with versions, the state of Slurm and the sessions, as JSON."""
+        """Answer with versions, the state of each cluster and the sessions, as JSON."""
+        slurm = await self.describe_slurm()
         answer = {
             "portal": __version__,
             "jupyterhub": jupyterhub.__version__,
-            "slurm": await self.describe_slurm(),
+            "slurm": slurm.pop(""),
+            "clusters": slurm,
             "drain": self.drain.message,
             # 'dsportal check' compares it with the address that it asked from.
             "asked_from": request_address(self),

@@ -23,11 +23,12 @@ def show_status(arguments: argparse.Namespace) -> int:
     """Print the hub's status.
 
     Returns:
-        0 if Slurm answers, else 1.
+        0 if the Slurm of each cluster answers, else 1.
     """
     status = ask_hub(load_settings(arguments.settings), "GET", "status")
     print(json.dumps(status, indent=1) if arguments.json else status_text(status))
-    return 0 if status["slurm"] in {"answers", "not asked"} else 1
+    said = {status["slurm"], *status["clusters"].values()}
+    return 0 if said <= {"answers", "not asked"} else 1
 
 
 def drain(arguments: argparse.Namespace) -> int:
@@ -131,7 +132,7 @@ def status_text(status: dict[str, Any]) -> str:
     slurm = {"not asked": "not asked: nobody has logged in yet"}.get(status["slurm"])
     counts = ", ".join(f"{n} {state}" for state, n in sorted(states.items())) or "none"
     rows = [
-        f"{one['user']:<16} {one['state']:<9} job {one['job_id']:<8} {one['partition']:<12}"
+        f"{one['user']:<16} {one['state']:<9} job {one['job_id']:<8} {_place(one):<12}"
         f" {count(one['gpus'], 'GPU')}{_kernels(one)}  {one['node'] or one['reason']}"
         for one in sorted(sessions, key=lambda one: (one["state"], one["user"]))
     ]
@@ -139,11 +140,18 @@ def status_text(status: dict[str, Any]) -> str:
         [
             f"portal      {status['portal']}, JupyterHub {status['jupyterhub']}",
             f"Slurm       {slurm or status['slurm']}",
+            *(f"  {name:<10}{said}" for name, said in status["clusters"].items()),
             f"sessions    {counts}",
             f"new ones    {'refused: ' + status['drain'] if status['drain'] else 'accepted'}",
             *rows,
         ]
     )
+
+
+def _place(session: dict[str, Any]) -> str:
+    # Ids are those of one cluster alone.
+    cluster = session["cluster"]
+    return f"{cluster}:{session['partition']}" if cluster else str(session["partition"])
 
 
 def _kernels(session: dict[str, Any]) -> str:

@@ -115,8 +115,8 @@ def let_a_hub_work() -> None:
     spawner.metrics.SESSION_WAIT_SECONDS.observe(20)
     spawner.metrics.SESSION_START_SECONDS.observe(4)
     spawner.metrics.FORECAST_ERROR_SECONDS.observe(60)
-    spawner.metrics.SLURM_CALL_SECONDS.labels("squeue").observe(0.1)
-    spawner.metrics.SLURM_FAILURES.labels("squeue", "no_answer").inc()
+    spawner.metrics.SLURM_CALL_SECONDS.labels("squeue", "").observe(0.1)
+    spawner.metrics.SLURM_FAILURES.labels("squeue", "no_answer", "").inc()
     jupyterhub.metrics.RUNNING_SERVERS.set(3)
     jupyterhub.metrics.ACTIVE_USERS.labels(period="24h").set(5)
     handler = "jupyterhub.handlers.login.LoginHandler"

@@ -175,23 +175,30 @@ def test_waiting_and_starting_are_told_apart() -> None:
 
 
 def test_calls_are_counted_by_command_and_failures_by_kind() -> None:
-    before = metric("dsportal_slurm_call_seconds_count", command="squeue")
-    with timed_call("squeue"):
+    before = metric("dsportal_slurm_call_seconds_count", command="squeue", cluster="volta")
+    with timed_call("squeue", "volta"):
         pass
     for error in (SlurmUnavailableError("no"), JobRejectedError("no")):
-        with pytest.raises(type(error)), timed_call("squeue"):
+        with pytest.raises(type(error)), timed_call("squeue", "volta"):
             raise error
 
-    assert metric("dsportal_slurm_call_seconds_count", command="squeue") == before + 3
+    assert (
+        metric("dsportal_slurm_call_seconds_count", command="squeue", cluster="volta") == before + 3
+    )
     for kind in ("no_answer", "rejected"):
-        assert metric("dsportal_slurm_failures_total", command="squeue", kind=kind) >= 1
+        assert (
+            metric("dsportal_slurm_failures_total", command="squeue", cluster="volta", kind=kind)
+            >= 1
+        )
 
 
 def test_sessions_are_counted_when_the_metrics_are_read() -> None:
     numbers = {"waiting": 3}
-    show_sessions(lambda: numbers)
+    show_sessions(lambda: numbers, "volta")
+    show_sessions(lambda: {"waiting": 1})
     numbers["running"] = 2
 
-    assert metric("dsportal_sessions", state="waiting") == 3
-    assert metric("dsportal_sessions", state="running") == 2
-    assert metric("dsportal_sessions", state="starting") == 0
+    assert metric("dsportal_sessions", state="waiting", cluster="volta") == 3
+    assert metric("dsportal_sessions", state="running", cluster="volta") == 2
+    assert metric("dsportal_sessions", state="starting", cluster="volta") == 0
+    assert metric("dsportal_sessions", state="waiting", cluster="") == 1

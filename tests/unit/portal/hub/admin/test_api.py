@@ -10,7 +10,14 @@ from jupyterhub import orm
 from portal.hub.admin import api
 from portal.hub.messages.stop_notices import shared_notices
 from spawner.slurm.cluster_jobs import ClusterJobs
-from tests.support.hub_in_process import SLURM, HubInProcess, hub_in_process
+from tests.support.hub_in_process import (
+    SLURM,
+    VOLTA,
+    HubInProcess,
+    RowSpawner,
+    Slurm,
+    hub_in_process,
+)
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -160,6 +167,7 @@ async def test_health_is_good_only_while_all_parts_are(
     full = await hub.ask("GET", "/dsportal/health")
 
     parts = {"hub": "answers", "slurm": "answers", "proxy": "answers", "disk": "has room"}
+    parts = {**parts, "clusters": {}}
     assert (well.status, well.json) == (200, parts | {"takes_sessions": True})
     for answer, part in (
         (without_slurm, {"slurm": "no answer"}),
@@ -167,6 +175,27 @@ async def test_health_is_good_only_while_all_parts_are(
         (full, {"disk": "full"}),
     ):
         assert (answer.status, answer.json) == (503, parts | part | {"takes_sessions": False})
+
+
+@pytest.mark.parametrize("away", [SLURM, VOLTA])
+async def test_a_cluster_that_is_away_is_named_and_keeps_nobody_from_the_other(
+    hub: HubInProcess, monkeypatch: pytest.MonkeyPatch, away: Slurm
+) -> None:
+    monkeypatch.setattr(RowSpawner, "clusters", [SLURM, VOLTA])
+    monkeypatch.setattr(away, "answers", False)
+
+    health = await hub.ask("GET", "/dsportal/health")
+    status = await hub.ask("GET", "/dsportal/status")
+
+    def words(cluster: Slurm, gone: str) -> str:
+        return gone if cluster is away else "answers"
+
+    assert (health.status, health.json["takes_sessions"]) == (200, True)
+    assert health.json["slurm"] == words(SLURM, "no answer")
+    assert health.json["clusters"] == {"volta": words(VOLTA, "no answer")}
+    assert status.json["slurm"] == words(SLURM, "Slurm does not answer.")
+    assert status.json["clusters"] == {"volta": words(VOLTA, "Slurm does not answer.")}
+    assert len(status.json["sessions"]) == len(ALL)
 
 
 async def test_health_writes_nothing_where_no_session_was_since_the_hub_started(
@@ -178,7 +207,6 @@ async def test_health_writes_nothing_where_no_session_was_since_the_hub_started(
         db.delete(row)
     db.commit()
     hub.app.users.clear()
-    monkeypatch.setattr(api, "find_clusters", lambda _: {})
     written: list[str] = []
     monkeypatch.setattr(db, "commit", lambda: written.append("row"))
 

@@ -260,20 +260,24 @@ def test_an_empty_partition_is_said_to_be_empty(
 
 def test_status_lists_sessions_by_state() -> None:
     session = {"user": "ada", "state": "running", "job_id": 7, "partition": "v100", "gpus": 2}
-    session |= {"kernel_gpus": 4, "kernel_partitions": ["v100"]}
+    session |= {"kernel_gpus": 4, "kernel_partitions": ["v100"], "cluster": "volta"}
     text = status_text(
         {"portal": "1", "jupyterhub": "6", "slurm": "answers", "drain": "Disks."}
         | {"sessions": [session | {"node": "node01", "reason": ""}]}
+        | {"clusters": {"volta": "Slurm is not responding."}}
     )
 
     assert "sessions    1 running" in text
     assert "refused: Disks." in text
     assert "2 GPUs and 4 of kernels  node01" in text
+    assert "job 7        volta:v100" in text
+    assert "volta     Slurm is not responding." in text
 
 
 def test_status_says_why_slurm_was_not_asked() -> None:
     text = status_text(
-        {"portal": "1", "jupyterhub": "6", "slurm": "not asked", "drain": "", "sessions": []}
+        {"portal": "1", "jupyterhub": "6", "slurm": "not asked", "drain": ""}
+        | {"clusters": {}, "sessions": []}
     )
 
     assert "not asked: nobody has logged in yet" in text
