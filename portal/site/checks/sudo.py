@@ -1,5 +1,6 @@
 """Checks sudo: the hub's account may run the portal's own programs as users, and nothing else."""
 
+import stat
 from pathlib import Path
 
 from portal.site.checks.finding import Finding, ok, problem
@@ -99,6 +100,15 @@ async def check_rights(
 async def check_cluster_line(address: ClusterAddress) -> list[Finding]:
     """Check that the programs of sudo know a further cluster, by the hub's own slurm.conf."""
     path, line = CLUSTERS, f"{address.name}={address.slurm_conf}"
+    # The launcher runs as users, and so do Slurm's commands in it.
+    for file in (path, Path(address.slurm_conf)):
+        if file.exists() and not file.stat().st_mode & stat.S_IROTH:
+            return [
+                problem(
+                    f"Users cannot read {file}, so no session can start on this cluster.",
+                    f"chmod o+r {file}",
+                )
+            ]
     if not path.exists() or line not in path.read_text().splitlines():
         return [
             problem(
