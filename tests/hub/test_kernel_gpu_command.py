@@ -34,7 +34,7 @@ def test_a_cell_gives_its_own_kernel_a_gpu_and_gives_it_back(
     open_renamed(session, kernel)
     session.run("kept = 7")
 
-    assert "renamed.ipynb: no GPU, waits for 1 GPU. The job of the kernel" in session.run(
+    assert "renamed.ipynb: no GPU, waits for 1 GPU. The job" in session.run(
         call.format("dsportal gpu 1")
     )
     session.has(1)
