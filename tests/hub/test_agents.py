@@ -74,7 +74,7 @@ folder.mkdir(exist_ok=True)
         queued = agent.call(
             "submit_job", notebook=f"{FOLDER}/train.ipynb", hours=0.2, parameters={"lr": "0.5"}
         )
-        assert "runs as job" in queued
+        assert "is queued as job" in queued
         eventually(lambda: "trained with 0.5" in agent.call("job_output"), timeout_s=90)
         assert "train" in agent.call("list_jobs")
 

@@ -91,7 +91,7 @@ async def told(session: UserSession) -> AsyncIterator[Told]:
 async def test_a_model_is_told_why_a_job_waits_and_its_place_in_the_queue(
     told: Told, full_cluster: None
 ) -> None:
-    (job,) = re.findall("runs as job ([0-9]+)", await told("submit_job", **ORDER))
+    (job,) = re.findall("is queued as job ([0-9]+)", await told("submit_job", **ORDER))
 
     async def is_explained() -> bool:
         lines = (await told("list_jobs")).splitlines()
@@ -103,7 +103,7 @@ async def test_a_model_is_told_why_a_job_waits_and_its_place_in_the_queue(
 
 async def test_a_model_that_may_queues_a_notebook_and_reads_its_output(told: Told) -> None:
     assert "[not done: dsportal: You asked for" in await told("submit_job", **ORDER, gpus=99)
-    assert "runs as job" in await told("submit_job", **ORDER)
+    assert "is queued as job" in await told("submit_job", **ORDER)
     assert NAME in await told("list_jobs")
 
     async def has_trained() -> bool:

@@ -148,7 +148,7 @@ def test_a_notebook_of_the_laptop_runs_as_a_job_that_is_followed_to_its_end(
             json.loads(said(one))["message"]
             for one in (laptop.ssh(NAME, " ".join(("dsportal", *order))), laptop.portal(*order))
         ]
-        _, job = (re.findall("runs as job ([0-9]+) with 1 GPU", told)[0] for told in queued)
+        _, job = (re.findall("is queued as job ([0-9]+) with 1 GPU", told)[0] for told in queued)
 
         assert "trained with 0.5" in said(laptop.portal("logs", "--follow"))
 

@@ -293,7 +293,7 @@ def test_a_notebook_runs_as_a_job_with_its_parameters(session):
     assert outcome.value["output"] == "1.0"
     assert outcome.value["parameters"] == {"lr": 0.5}
     assert outcome.value["printed"] == ["beside lr is 0.5\n"]
-    assert outcome.cell.startswith("train.ipynb runs as job ")
+    assert outcome.cell.startswith("train.ipynb is queued as job ")
     assert "with 2 GPUs on 1 node" in outcome.cell
     assert "beside lr is 0.5\n" in outcome.cell
 
@@ -326,7 +326,7 @@ def test_a_notebook_that_is_stopped_keeps_the_cells_that_have_run(session):
 def test_a_notebook_submitted_by_the_command_is_the_same_job(session):
     value = session.run_case("notebook_submitted").value
 
-    assert value["said"].startswith("train.ipynb runs as job ")
+    assert value["said"].startswith("train.ipynb is queued as job ")
     assert value["output"] == "1.0"
 
 

@@ -250,7 +250,7 @@ class Panel extends Requests {
 
   async changeJob({ id, limit }, action) {
     if (action === 'shorten') {
-      const hours = prompt(`Time limit of job ${id} in hours, less than ${limit || 'none'}:`, '');
+      const hours = prompt(`Time limit of job ${id} in hours${limit && `, less than ${limit}`}:`, '');
       if (hours) {
         await this.change(() => this.ask('POST', `jobs/${encodeURIComponent(id)}`, { action, hours }));
       }

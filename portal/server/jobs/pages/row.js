@@ -51,7 +51,7 @@ function progressOf(run) {
     parts.push(barOf({ step: 1, n_steps: 1 }), text('p', run.done, 'small'));
   } else if (run.progress) {
     const isRunning = run.state === 'running';
-    const words = progressWords(run.progress, isRunning ? paceOf(run) : 0);
+    const words = progressWords(run.progress, isRunning ? paceOf(run) : 0, run.executes);
     parts.push(...(isRunning ? [barOf(run.progress)] : []), text('p', words, isRunning ? '' : 'small'));
   }
   return parts;

@@ -69,8 +69,13 @@ function durationOf(run) {
   return seconds > 0 ? `, ${isGoing ? 'for' : 'took'} ${durationWords(seconds)}` : '';
 }
 
-export function progressWords({ step, n_steps, images_per_s, loss }, stepsPerS) {
-  const words = [n_steps ? `Step ${step} of ${n_steps} (${Math.round((100 * step) / n_steps)}%)` : `Step ${step}`];
+/** "Step 3 of 10 (30%), loss 0.5", or of a notebook "3 of 10 cells have run (30%)". */
+export function progressWords({ step, n_steps, images_per_s, loss }, stepsPerS, isNotebook) {
+  const share = n_steps ? ` (${Math.round((100 * step) / n_steps)}%)` : '';
+  if (isNotebook) {
+    return `${step} of ${n_steps} cells have run${share}`;
+  }
+  const words = [n_steps ? `Step ${step} of ${n_steps}${share}` : `Step ${step}`];
   if (images_per_s) {
     words.push(`${Number(images_per_s.toPrecision(3))} images/s`);
   } else if (stepsPerS > 0) {
