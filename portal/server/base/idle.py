@@ -9,6 +9,8 @@ from portal.settings.session_tables import SessionTables
 
 # Open tabs poll every few seconds, hidden ones at least once a minute.
 SAVE_S = 75.0
+# What a start itself runs on the CPU is over by then.
+_START_S = 60.0
 
 
 class IdleState(Enum):
@@ -102,12 +104,14 @@ class IdleWatch:
     def __init__(self, policy: IdlePolicy, now_s: float) -> None:
         self._policy = policy
         self._used_s = self._now_s = self._begun_s = now_s
+        self._is_opened = False
         self._state = IdleState.USED
         self._since_s = now_s
 
     def keep(self, now_s: float) -> None:
         """Count the session as used at `now_s`, by the monotonic clock."""
         self._used_s = self._now_s = now_s
+        self._is_opened = True
         self._go_to(IdleState.USED)
 
     def look(self, seen: Observation) -> IdleState:
@@ -117,6 +121,7 @@ class IdleWatch:
             self._used_s = seen.now_s
         else:
             self._used_s = max(self._used_s, min(seen.input_s, seen.now_s))
+        self._is_opened = self._is_opened or self._shows_somebody(seen)
         # Any use since the state began ends a warning.
         after_s = self._after_s
         if after_s <= 0 or self._used_s > self._since_s or self._idle_s < after_s:
@@ -142,10 +147,18 @@ class IdleWatch:
             ends_in_s=None if left_s is None else max(0, round(left_s)),
         )
 
+    def _shows_somebody(self, seen: Observation) -> bool:
+        if seen.is_kernel_busy or seen.input_s > self._begun_s:
+            return True
+        # CPU that cannot be measured, as in the first sample, is nobody's.
+        is_measured = seen.programs_percent is not None
+        has_started = seen.now_s > self._begun_s + _START_S
+        return has_started and is_measured and is_used(self._policy, seen)
+
     @property
     def _after_s(self) -> float:
         limits_s = [self._policy.after_s]
-        if self._used_s == self._begun_s:
+        if not self._is_opened:
             limits_s.append(self._policy.unopened_s)
         return min((limit_s for limit_s in limits_s if limit_s > 0), default=0.0)
 

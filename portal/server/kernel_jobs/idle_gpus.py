@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tornado.ioloop import PeriodicCallback
@@ -64,7 +64,8 @@ class IdleGpus:
         note_use: Callable[[int, float | None], None],
     ) -> None:
         self._jobs = jobs
-        self._policy = policy
+        # Somebody has asked for them.
+        self._policy = replace(policy, unopened_s=0.0)
         self._interval_s = interval_s
         self._log = log
         self._report = report

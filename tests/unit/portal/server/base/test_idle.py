@@ -70,6 +70,9 @@ def test_whatever_computes_keeps_the_session_for_ever(use: dict[str, object]) ->
 @pytest.mark.parametrize("after_s", [600, 0], ids=["too", "alone"])
 def test_a_session_that_nobody_has_opened_is_given_back_sooner(after_s: int) -> None:
     session = SessionMonitor(replace(POLICY, after_s=after_s, unopened_s=300))
+    # The first sample knows no CPU yet, and a start runs programs of its own.
+    session.go_on(5, programs_percent=None)
+    session.go_on(5, programs_percent=100)
 
     assert session.go_on(295) is IdleState.USED
     assert session.go_on(5) is IdleState.WARNED
