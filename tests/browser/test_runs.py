@@ -39,6 +39,8 @@ def train(lr, depth):
 
 sweep(train, {"lr": [0.1, 0.01], "depth": [2, 3]}, name="digits", at_once=2, hours=0.2)"""
 
+CELLS = ("lr = 0.1", "from time import sleep\nsleep(15)", "1 / (lr - 0.5)")
+
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[PortalClient]:
@@ -55,11 +57,14 @@ def context(chromium: Browser) -> Iterator[BrowserContext]:
 
 
 @contextmanager
-def notebook(source: str) -> Iterator[None]:
-    """Write the notebook of these tests, with one cell."""
+def notebook(*sources: str) -> Iterator[None]:
+    """Write the notebook of these tests; the first of several cells has its parameters."""
     cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    cells = [{**cell, "source": source, "id": f"cell-{n}"} for n, source in enumerate(sources)]
+    if len(cells) > 1:
+        cells[0]["metadata"] = {"tags": ["parameters"]}
     content = {
-        "cells": [{**cell, "source": source, "id": "trains"}],
+        "cells": cells,
         "metadata": {"kernelspec": {"name": "pytorch", "display_name": "PyTorch"}},
         "nbformat": 4,
         "nbformat_minor": 5,
@@ -69,12 +74,17 @@ def notebook(source: str) -> Iterator[None]:
     try:
         yield
     finally:
-        NOTEBOOK.unlink()
+        for path in NOTEBOOK.parent.glob(f"{NOTEBOOK.stem}*"):
+            path.unlink()
+
+
+def open_notebook(page: Page) -> None:
+    page.goto(f"{ADDRESS}/user/{USER}/lab/workspaces/runs/tree/{NOTEBOOK.name}?reset")
 
 
 def run_cell(page: Page) -> None:
     """Open the notebook and run its cell."""
-    page.goto(f"{ADDRESS}/user/{USER}/lab/workspaces/runs/tree/{NOTEBOOK.name}?reset")
+    open_notebook(page)
     page.on("dialog", lambda dialog: dialog.accept())
     page.locator(".jp-CodeCell .cm-content").first.click(timeout=60_000)
     idle = page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]")
@@ -99,6 +109,37 @@ def test_a_sweep_is_followed_in_its_cell(client: PortalClient, page: Page, no_sw
         expect(output).to_contain_text("best so far")
         picture(page.locator(".jp-CodeCell").first, "sweep")
         expect(output).to_contain_text("4 done", timeout=120_000)
+
+
+def test_a_notebook_is_a_job_whose_cells_are_counted_and_whose_failed_cell_is_named(
+    client: PortalClient, page: Page
+) -> None:
+    with notebook(*CELLS), started(client, gpus=0):
+        open_notebook(page)
+        bar = page.locator(".jp-NotebookPanel-toolbar")
+        bar.get_by_title("Run the notebook to its end as a Slurm job").click(timeout=60_000)
+        form = page.locator(".dsp-form")
+        form.get_by_label("GPUs", exact=True).fill("1")
+        form.get_by_label("Hours", exact=True).fill("0.2")
+        form.get_by_label("lr", exact=True).fill("0.5")
+        expect(form.get_by_role("status")).to_contain_text("Slurm's forecast: ", timeout=60_000)
+        picture(page, "job-form")
+        page.get_by_role("button", name="Run as a Job").click()
+        expect(page.get_by_text(f"{NOTEBOOK.name} is queued as job").first).to_be_visible()
+
+        page.locator('.jp-SideBar [data-id="data-scientist-portal-jobs"]').click()
+        run = page.locator("[data-run]").first
+        expect(run).to_contain_text("2 of 4 cells have run (50%)", timeout=60_000)
+        picture(page, "job-cells")
+        expect(run.locator(".chip")).to_have_text("failed", timeout=60_000)
+        expect(run).to_contain_text("Cell 4, '1 / (lr - 0.5)': ZeroDivisionError")
+        run.get_by_role("button", name="Output").click()
+        expect(run).to_contain_text("[4/4] 1 / (lr - 0.5)")
+        picture(page, "job-failed")
+
+        run.get_by_role("button", name="again").click()
+        expect(form.get_by_label("lr", exact=True)).to_have_value("0.5")
+        page.keyboard.press("Escape")
 
 
 def test_a_training_is_seen_and_stopped_in_the_list_of_runs(
