@@ -14,7 +14,7 @@ import pytest
 pytest.register_assert_rewrite("tests.support.tensorboard_contract")
 
 from tests.support.chromium import log_in, start_chromium  # noqa: E402
-from tests.support.notebook_server import NotebookServer  # noqa: E402
+from tests.support.notebook_server import NotebookServer, start_jupyterlab  # noqa: E402
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext
@@ -55,6 +55,16 @@ def own_server(
     server = NotebookServer(tmp_path_factory.mktemp("own"), tensorboard_python)
     yield server
     server.kill()
+
+
+@pytest.fixture(scope="module")
+def server(
+    tmp_path_factory: pytest.TempPathFactory, tensorboard_python: Path
+) -> Iterator[NotebookServer]:
+    """JupyterLab and Notebook without settings, for modules that have no server of their own."""
+    server = start_jupyterlab(tmp_path_factory.mktemp("lab"), tensorboard_python)
+    yield server
+    server.stop()
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +11,7 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 from playwright.sync_api import Locator, Page, Route, expect  # noqa: E402
 
 from tests.support.chromium import TIMEOUT_MS, log_in, start_chromium  # noqa: E402
-from tests.support.notebook_server import CHECKOUT, NotebookServer, start_jupyterlab  # noqa: E402
+from tests.support.notebook_server import CHECKOUT, NotebookServer  # noqa: E402
 
 CHOICES = {
     "gpus": {"": 4, "a100": 2, "v100": 4},
@@ -22,15 +21,6 @@ CHOICES = {
     "variables": "ask",
 }
 PICTURES_DIR = CHECKOUT / "tests" / "output" / "server"
-
-
-@pytest.fixture(scope="module")
-def server(
-    tmp_path_factory: pytest.TempPathFactory, tensorboard_python: Path
-) -> Iterator[NotebookServer]:
-    server = start_jupyterlab(tmp_path_factory.mktemp("gpus"), tensorboard_python)
-    yield server
-    server.stop()
 
 
 @pytest.fixture

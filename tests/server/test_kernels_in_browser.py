@@ -17,7 +17,7 @@ from dsportal.task.plan import End, Plan  # noqa: E402
 from tests.support.chromium import TIMEOUT_MS  # noqa: E402
 from tests.support.eventually import eventually  # noqa: E402
 from tests.support.kernels import ask  # noqa: E402
-from tests.support.notebook_server import CHECKOUT, NotebookServer, start_jupyterlab  # noqa: E402
+from tests.support.notebook_server import CHECKOUT, NotebookServer  # noqa: E402
 
 PICTURES_DIR = CHECKOUT / "tests" / "output" / "server"
 WAITING_CELL = """import pathlib, time
@@ -28,16 +28,6 @@ print("epoch 2")
 6 * 7"""
 
 ABORTS = "import os; os.abort()"
-
-
-@pytest.fixture(scope="module")
-def server(
-    tmp_path_factory: pytest.TempPathFactory, tensorboard_python: Path
-) -> Iterator[NotebookServer]:
-    folder = tmp_path_factory.mktemp("cells")
-    server = start_jupyterlab(folder, tensorboard_python)
-    yield server
-    server.stop()
 
 
 @pytest.fixture

@@ -11,19 +11,9 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 from playwright.sync_api import BrowserContext, Page, Route, expect  # noqa: E402
 
 from tests.support.chromium import TIMEOUT_MS  # noqa: E402
-from tests.support.notebook_server import NotebookServer, start_jupyterlab  # noqa: E402
+from tests.support.notebook_server import NotebookServer  # noqa: E402
 
 CONTENTS = re.compile(r"/api/contents/notes\.txt")
-
-
-@pytest.fixture(scope="module")
-def server(
-    tmp_path_factory: pytest.TempPathFactory, tensorboard_python: Path
-) -> Iterator[NotebookServer]:
-    folder = tmp_path_factory.mktemp("saves")
-    server = start_jupyterlab(folder, tensorboard_python)
-    yield server
-    server.stop()
 
 
 @pytest.fixture
