@@ -71,7 +71,8 @@ def walked(session: SlurmSession) -> str:
 
 
 def section(walked: str, title: str) -> str:
-    return walked.partition(f"== {title}\n")[2].partition("\n== ")[0]
+    """Return what the blocks of a section showed, of which there may be several."""
+    return "".join(re.findall(rf"^== {title}\n(.*?)(?=^== |\Z)", walked, re.M | re.S))
 
 
 def test_every_step_works(walked: str) -> None:
