@@ -3,9 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
-from tornado.ioloop import PeriodicCallback
-
 from portal.server.base.hub_api import HubError
+from portal.server.base.periodic import PeriodicCall
 
 INTERVAL_S = 600.0
 # At the end of a session nothing waits for the hub.
@@ -22,7 +21,7 @@ class UseReport:
     def __init__(self, send: Callable[[Mapping[int, float]], Awaitable[None]]) -> None:
         self._send = send
         self._new: dict[int, float] = {}
-        self._sends = PeriodicCallback(self.send, INTERVAL_S * 1000)
+        self._sends = PeriodicCall(self.send, INTERVAL_S)
 
     def note(self, job_id: int, percent: float | None) -> None:
         """Note the average use of a job's GPUs so far, 0 to 100; None if it is not known."""
@@ -35,7 +34,7 @@ class UseReport:
 
     async def stop(self) -> None:
         """Report what is new, if the hub answers soon."""
-        self._sends.stop()
+        await self._sends.stop()
         await asyncio.wait({asyncio.ensure_future(self.send())}, timeout=_LAST_S)
 
     async def send(self) -> None:

@@ -9,12 +9,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tornado.ioloop import PeriodicCallback
-
 from dsportal.amounts import SECONDS_PER_HOUR, format_duration
 from dsportal.slurm.errors import PortalError
 from portal.server.base.hub_api import HubError
 from portal.server.base.idle import IdlePolicy, IdleState, IdleWatch, Observation
+from portal.server.base.periodic import PeriodicCall
 from portal.server.kernel_jobs.kernel_jobs import KernelJobs
 from portal.server.kernel_jobs.known import NOTICE_S, Held
 from portal.server.kernel_jobs.meter import Use
@@ -72,19 +71,18 @@ class IdleGpus:
         self._note_use = note_use
         self._watched: dict[str, _Watched] = {}
         self._told: list[tuple[float, str]] = []
-        self._looks: PeriodicCallback | None = None
+        self._looks: PeriodicCall | None = None
 
     def start(self) -> None:
         """Look now and then, unless the site measures no use."""
         if self._interval_s > 0:
-            interval_ms = self._interval_s * 1000
-            self._looks = PeriodicCallback(lambda: self.look(time.monotonic()), interval_ms)
+            self._looks = PeriodicCall(lambda: self.look(time.monotonic()), self._interval_s)
             self._looks.start()
 
-    def stop(self) -> None:
+    async def stop(self) -> None:
         """Look no more."""
         if self._looks is not None:
-            self._looks.stop()
+            await self._looks.stop()
 
     def is_used(self) -> bool:
         """Return whether GPUs of a kernel compute, also without a running cell."""

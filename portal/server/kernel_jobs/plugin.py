@@ -52,7 +52,7 @@ def load(shared: Shared) -> Feature:
     shared.listener.on_death(on_death)
 
     async def stop() -> None:
-        idle.stop()
+        await idle.stop()
         await jobs.stop()
 
     return Feature(

@@ -4,14 +4,15 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from jupyter_core.utils import ensure_async
 from nbclient import NotebookClient
 from nbformat import NotebookNode
-from tornado.ioloop import PeriodicCallback
 from tornado.web import HTTPError
 
+from portal.server.base.periodic import PeriodicCall
 from portal.server.kernels.execution import CellState, Execution
 from portal.server.kernels.execution_watch import ExecutionWatch
 from portal.server.kernels.executions import Executions
@@ -45,7 +46,7 @@ class NotebookWriter:
         self._contents = contents
         self._log = log
         self._n_written: dict[str, int] = {}
-        self._writes = PeriodicCallback(lambda: self.write(AWAY_S), INTERVAL_S * 1000)
+        self._writes = PeriodicCall(partial(self.write, AWAY_S), INTERVAL_S)
 
     def start(self) -> None:
         """Start to write now and then."""
@@ -53,7 +54,7 @@ class NotebookWriter:
 
     async def stop(self) -> None:
         """Write a last time, whether there are pages or not: none can save from now on."""
-        self._writes.stop()
+        await self._writes.stop()
         try:
             await asyncio.wait_for(self.write(), LAST_TIMEOUT_S)
         except TimeoutError:

@@ -9,8 +9,6 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from tornado.ioloop import IOLoop, PeriodicCallback
-
 from portal.server.base.authorization import whole_number
 from portal.server.base.cgroup import find_allotment, find_source
 from portal.server.base.gpus import Gpus
@@ -18,6 +16,7 @@ from portal.server.base.hub_api import HubApi, HubError
 from portal.server.base.idle import IdlePolicy, IdleState, IdleWatch, Observation
 from portal.server.base.kernel_listener import KernelListener
 from portal.server.base.open_notebooks import notebook_of, notebooks_by_kernel
+from portal.server.base.periodic import PeriodicCall
 from portal.server.base.processes import ProcessReader
 from portal.server.base.resource_usage import Meter, Sample
 from portal.server.base.total_use import TotalUse
@@ -86,7 +85,7 @@ class SessionMonitor:
         self._folders_shown = folders_shown
         # Nobody has opened it yet.
         self._input_s = 0.0
-        self._samples: PeriodicCallback | None = None
+        self._samples: PeriodicCall | None = None
         self._is_given_back = False
         self._total = TotalUse()
         self._use_report = use_report
@@ -105,16 +104,14 @@ class SessionMonitor:
         loop.add_signal_handler(signal.SIGTSTP, self._on_suspension)
         loop.add_signal_handler(signal.SIGCONT, self._on_resumption)
         if self.meter is not None:
-            sample = partial(self._sample, self.meter)
-            self._samples = PeriodicCallback(sample, self.meter.interval_s * 1000)
+            self._samples = PeriodicCall(partial(self._sample, self.meter), self.meter.interval_s)
             self._samples.start()
-            IOLoop.current().add_callback(sample)
             self._use_report.start()
 
     async def stop(self) -> None:
         """Stop sampling, and write into the session's log what it used."""
         if self._samples is not None:
-            self._samples.stop()
+            await self._samples.stop()
         await self._use_report.stop()
         if self.meter is not None and (words := self._total.words(self.meter.allotment)):
             self._log.info("%s", words)

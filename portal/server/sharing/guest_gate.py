@@ -5,7 +5,6 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from tornado.ioloop import PeriodicCallback
 from tornado.web import Finish, HTTPError, RequestHandler
 
 from portal.server.base.forwarding import cut_off
@@ -18,6 +17,7 @@ from portal.server.base.guest_rights import (
     Rights,
     mark_guest,
 )
+from portal.server.base.periodic import PeriodicCall
 from portal.server.patches.identity_provider import check_users
 
 RECHECK_S = 15.0
@@ -56,7 +56,7 @@ class GuestGate:
         self._workers: set[str] = set()
         # Websockets and long answers among them; the others are gone soon.
         self._handlers: weakref.WeakSet[RequestHandler] = weakref.WeakSet()
-        self._checks = PeriodicCallback(self.check, RECHECK_S * 1000)
+        self._checks = PeriodicCall(self.check, RECHECK_S)
 
     def watch(self, identity_provider: Any) -> None:
         """Check each request of guests, and note their websockets.
@@ -109,7 +109,7 @@ class GuestGate:
 
     async def stop(self) -> None:
         """Stop asking."""
-        self._checks.stop()
+        await self._checks.stop()
 
     async def check(self) -> None:
         """Forget what the hub said of guests, and cut off those who must leave."""
