@@ -137,9 +137,7 @@ class Associations:
         """
         by_user: dict[str, list[Association]] = defaultdict(list)
         for row in _rows(users, _USER_FIELDS, USERS_ARGV):
-            # sacctmgr also lists users without an association.
-            if row["Account"]:
-                by_user[row["User"]].append(_parse_association(row))
+            by_user[row["User"]].append(_parse_association(row))
         qos_rows = list(_rows(qos, _QOS_FIELDS, QOS_ARGV))
         return cls(
             by_user={user: tuple(rows) for user, rows in by_user.items()},
@@ -258,6 +256,9 @@ def _rows(text: str, names: Sequence[str], argv: Sequence[str]) -> Iterable[dict
         if len(values) != len(names):
             raise SlurmError(_unreadable(line), argv=argv)
         row = dict(zip(names, values, strict=True))
+        # sacctmgr also lists users without an association on the cluster, with a MaxWall of zero.
+        if row.get("Account") == "":
+            continue
         try:
             # Parsed again by the caller; here the whole line is at hand for the error.
             parse_time_limit(row["MaxWall"] or "-1")

@@ -16,6 +16,7 @@ ada|research|teaching||normal|normal|gres/gpu=1|04:00:00|
 grace|research|research|jupyter|normal||gres/gpu=2,gres/gpu:a100=1||gres/gpu=8
 grace|research|research|dense|normal||||gres/gpu=8
 mary||||||||
+linus|||||||00:00:00|
 joan|thesis|thesis||small|||1-00:00:00|cpu=80
 """
 QOS = """\
