@@ -24,6 +24,7 @@ NOTEBOOK = "clock test.ipynb"
 SETTINGS = Path("/etc/data-scientist-portal/portal.toml")
 DSPORTAL = "/opt/data-scientist-portal/environments/hub/bin/dsportal"
 IDLE = "\n[idle]\nafter_minutes = 0.3\nwarning_minutes = 0.2\n[meter]\ninterval_s = 1\n"
+UNOPENED = IDLE.replace("0.3", "600\nunopened_minutes = 0.2")
 CLOCK = "#data-scientist-portal-clock"
 METER = "#data-scientist-portal-meter"
 
@@ -302,11 +303,11 @@ def test_6_a_refusal_says_why_and_leads_to_a_new_session_with_the_same_notebook(
 
 
 @pytest.fixture
-def idle_policy() -> Iterator[None]:
-    """Let the portal give idle sessions back after some seconds."""
+def idle_policy(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let the portal give idle sessions back after some seconds, by the rule that a test names."""
     with kept(SETTINGS):
         parts.stop("hub")
-        SETTINGS.write_text(SETTINGS.read_text() + IDLE)
+        SETTINGS.write_text(SETTINGS.read_text() + request.param)
         parts.start("hub")
         yield
         parts.stop("hub")
@@ -315,6 +316,7 @@ def idle_policy() -> Iterator[None]:
 
 @pytest.mark.release
 @pytest.mark.usefixtures("idle_policy")
+@pytest.mark.parametrize("idle_policy", [IDLE], indirect=True, ids=[""])
 def test_7_an_idle_session_is_given_back_but_a_computing_kernel_is_kept(
     page: Page, client: PortalClient
 ) -> None:
@@ -347,3 +349,19 @@ def test_7_an_idle_session_is_given_back_but_a_computing_kernel_is_kept(
         expect(page.locator("main")).to_contain_text(
             "The last session has ended: The session was stopped because it was idle"
         )
+
+
+@pytest.mark.release
+@pytest.mark.usefixtures("idle_policy")
+@pytest.mark.parametrize("idle_policy", [UNOPENED], indirect=True, ids=[""])
+def test_8_a_session_that_nobody_opens_gives_its_gpus_back_and_says_so(
+    page: Page, client: PortalClient
+) -> None:
+    client.login()
+    with started(client, gpus=1):
+        eventually(lambda: not sessions_of(USER), timeout_s=90)
+        page.goto(f"{ADDRESS}/hub/home")
+        expect(page.locator("main")).to_contain_text(
+            "The last session has ended: The session was stopped because it was idle"
+        )
+        picture(page, "clock-8-unopened")

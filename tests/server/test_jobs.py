@@ -132,6 +132,26 @@ def test_a_job_that_waits_is_held_and_released(server: NotebookServer) -> None:
     assert ask(server, "DELETE", f"/{job_id}").status_code == 204
 
 
+def test_a_job_that_runs_is_shortened_and_requeued_and_one_that_is_over_submitted_again(
+    server: NotebookServer,
+) -> None:
+    job_id = ask(server, "POST", json={"path": "logs/sample.job"}).json()["id"]
+    eventually(lambda: state_of(server, job_id) == "RUNNING", timeout_s=30)
+
+    shorten = {"action": "shorten", "hours": "0.05"}
+    assert ask(server, "POST", f"/{job_id}", json=shorten).status_code == 204
+    assert job_of(server, job_id)["limit"] == "3 min"
+    longer = ask(server, "POST", f"/{job_id}", json={**shorten, "hours": "1"})
+    assert longer.status_code == 400
+    assert "Ask for less." in longer.json()["message"]
+
+    assert ask(server, "POST", f"/{job_id}", json={"action": "requeue"}).status_code == 204
+    eventually(lambda: state_of(server, job_id) == "PENDING", timeout_s=30)
+    assert ask(server, "DELETE", f"/{job_id}").status_code == 204
+    eventually(lambda: job_of(server, job_id).get("has_script"), timeout_s=30)
+    assert ask(server, "GET", f"/{job_id}/script").json()["path"] == "logs/sample.job"
+
+
 @pytest.fixture
 def job_of_grace() -> Iterator[str]:
     argv = ["sbatch", "--parsable", "--hold", "--output=/dev/null", "--chdir=/", "--wrap=true"]

@@ -10,6 +10,7 @@ import nbformat
 import pytest
 
 from tests.support.eventually import eventually
+from tests.support.linked_environment import link_environment
 from tests.templates.conftest import ENVIRONMENTS, SlurmSession
 
 pytestmark = pytest.mark.cluster
@@ -35,7 +36,22 @@ NOTEBOOKS = {
         "twice 1.0",
     ),
     "ir": (["lr <- 0.1", "cat('twice', lr * 2, '\\n')"], "twice 1"),
+    "own-mine": (
+        ["lr = 0.1", "import sys; print('twice', lr * 2, 'in', sys.prefix.split('/')[-1])"],
+        "twice 1.0 in mine",
+    ),
 }
+
+
+@pytest.fixture(scope="module")
+def own_environment(session: SlurmSession) -> None:
+    """An environment that the user has made and added."""
+    link_environment(session.working_dir / "mine", ENVIRONMENTS / "pytorch", "ipykernel")
+    registry = session.working_dir / ".config/data-scientist-portal/environments.toml"
+    registry.parent.mkdir(parents=True)
+    registry.write_text(f'[mine]\nvirtualenv = "{session.working_dir}/mine"\n')
+    folders = (registry.parent.parent, session.working_dir / "mine")
+    subprocess.run(["chown", "-R", "--no-dereference", session.user, *folders], check=True)
 
 
 def as_user(session: SlurmSession, folder: Path, *words: object) -> str:
@@ -54,6 +70,7 @@ def as_user(session: SlurmSession, folder: Path, *words: object) -> str:
     return done.stdout
 
 
+@pytest.mark.usefixtures("own_environment")
 @pytest.mark.parametrize("kernel", NOTEBOOKS)
 def test_a_notebook_runs_to_its_end_with_its_parameters_in_its_own_kernel(
     session: SlurmSession, kernel: str
