@@ -206,6 +206,8 @@ def test_3_somebody_who_was_signed_out_signs_in_and_the_request_is_repeated(
 def test_3_a_session_that_an_administrator_suspends_says_so_until_it_is_resumed(
     page: Page,
 ) -> None:
+    # Long before the first warning, but near enough to ask the hub for its end every 15 s.
+    limit_session(elapsed_minutes() + 38)
     (job,) = sessions_of(USER)
     said = page.locator(".Toastify").get_by_text(re.compile("An administrator has suspended this"))
     subprocess.run(["scontrol", "suspend", str(job.job_id)], check=True)
@@ -229,7 +231,7 @@ def test_4_near_the_end_every_tab_warns_and_open_notebooks_are_saved(
     cell = open_notebook(page)
     cell.click()
     page.keyboard.type("answer = 6 * 7")
-    # The session asks the hub once a minute, hears of this limit, and warns at once.
+    # The session hears of this limit when it asks the hub next, and warns at once.
     limit_session(elapsed_minutes() + 5)
 
     for tab in (page, other):
