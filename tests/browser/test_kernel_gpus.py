@@ -25,21 +25,24 @@ TIMEOUT_MS = 60_000
 CELL = """import os
 runs = globals().get("runs", 0) + 1
 print(os.environ.get("SLURM_JOB_NAME"), runs)"""
-NOTEBOOK = {
-    "cells": [
+# Where the last one runs if the kernel moves before it.
+QUEUED = ("held = 7", "%gpu 1", CELL, "print('last', held)")
+
+
+def notebook(*codes: str) -> str:
+    """Return a notebook of these cells."""
+    cell = {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": []}
+    return json.dumps(
         {
-            "cell_type": "code",
-            "execution_count": None,
-            "id": "where",
-            "metadata": {},
-            "outputs": [],
-            "source": CELL,
+            "type": "notebook",
+            "content": {
+                "cells": [{**cell, "id": f"c{n}", "source": code} for n, code in enumerate(codes)],
+                "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3"}},
+                "nbformat": 4,
+                "nbformat_minor": 5,
+            },
         }
-    ],
-    "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3"}},
-    "nbformat": 4,
-    "nbformat_minor": 5,
-}
+    )
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -55,10 +58,11 @@ def session(context: BrowserContext) -> Iterator[Callable[[int], None]]:
     page.get_by_label("Username").fill(USER)
     page.get_by_label("Password").fill(demo_password())
     page.get_by_role("button", name="Sign in").click()
-    paths = [f"{ADDRESS}/user/{USER}/api/contents/{name}" for name in NOTEBOOKS]
+    contents = f"{ADDRESS}/user/{USER}/api/contents"
+    bodies = {f"{contents}/{name}": notebook(CELL) for name in NOTEBOOKS}
+    bodies[f"{contents}/queued.ipynb"] = notebook(*QUEUED)
     authorized = {"Authorization": f"token {token}", "Content-Type": "application/json"}
-    body = json.dumps({"type": "notebook", "content": NOTEBOOK})
-    for path in paths:
+    for path, body in bodies.items():
         assert page.request.put(path, headers=authorized, data=body).ok
     page.close()
 
@@ -67,7 +71,7 @@ def session(context: BrowserContext) -> Iterator[Callable[[int], None]]:
         client.start(token, gpus=n_gpus)
 
     yield start
-    for path in paths:
+    for path in bodies:
         context.request.delete(path, headers=authorized)
     client.stop(token)
 
@@ -117,6 +121,19 @@ def test_a_kernel_gets_a_gpu_by_the_button_and_gives_it_back(page: Page) -> None
     expect(page.get_by_role("button", name="no GPU")).to_be_visible(timeout=TIMEOUT_MS)
     run_cell(page)
     expect(output).to_contain_text("3", timeout=TIMEOUT_MS)
+
+
+def test_cells_that_wait_behind_gpu_run_with_the_gpu(page: Page) -> None:
+    page.goto(f"{ADDRESS}/user/{USER}/lab/workspaces/queued/tree/queued.ipynb?reset")
+    expect(page.locator("#jp-main-statusbar")).to_contain_text("Idle", timeout=TIMEOUT_MS)
+
+    choose(page, "Run", "Run All Cells")
+
+    outputs = page.locator(".jp-OutputArea-output")
+    expect(outputs.nth(1)).to_contain_text(re.compile(r"kernel-of-\d+ 1"), timeout=TIMEOUT_MS)
+    expect(outputs.nth(2)).to_have_text("last 7", timeout=TIMEOUT_MS)
+    expect(page.locator(".jp-InputPrompt").filter(has_text="*")).to_have_count(0)
+    choose(page, "Kernel", "Shut Down Kernel")
 
 
 def test_notebook_interrupts_and_restarts_a_kernel_that_has_a_gpu(context: BrowserContext) -> None:

@@ -158,7 +158,8 @@ class KernelJobs:
             raise
         finally:
             known.asked = known.task = None
-            known.is_moving = False
+            if known.is_moving:
+                known.is_moving, known.moved_s = False, time.monotonic()
             self.talks.pop(kernel_id, None)
 
     def cancel(self, kernel_id: str) -> None:

@@ -57,6 +57,8 @@ class KnownKernel:
     watch: asyncio.Task[None] | None = None
     # Too late to cancel what is asked.
     is_moving: bool = False
+    # When it last did, by the monotonic clock.
+    moved_s: float | None = None
 
     @property
     def n_gpus(self) -> int:
@@ -88,6 +90,9 @@ class KnownKernel:
 def describe(known: KnownKernel | None, of_session: str, gpu: str) -> dict[str, Any]:
     """Return what a page shows of a kernel: `words`, `reason`, `gpus`, `is_waiting`.
 
+    By `is_moving`, and `moved_s`, the seconds since it last has moved, a page knows which cells
+    were dropped by that.
+
     Args:
         known: None for a kernel that never asked.
         of_session: What a kernel without a job has, in words.
@@ -100,10 +105,13 @@ def describe(known: KnownKernel | None, of_session: str, gpu: str) -> dict[str, 
     if known and held and known.ends_at_s is not None:
         words += f", {format_time_left(known.ends_at_s - time.monotonic())} left"
     asked = known.asked if known else None
+    moved_s = known.moved_s if known else None
     return {
         "words": words,
         "reason": known.words if known else "",
         "gpus": held.n_gpus if held else 0,
         "asked": asked.words if asked else "",
         "is_waiting": asked is not None,
+        "is_moving": known is not None and known.is_moving,
+        "moved_s": None if moved_s is None else time.monotonic() - moved_s,
     }
