@@ -132,7 +132,7 @@ def test_a_job_that_waits_is_held_and_released(server: NotebookServer) -> None:
     assert ask(server, "DELETE", f"/{job_id}").status_code == 204
 
 
-def test_a_job_that_runs_is_shortened_and_requeued_and_one_that_is_over_submitted_again(
+def test_a_job_that_runs_is_shortened_and_one_that_is_over_submitted_again(
     server: NotebookServer,
 ) -> None:
     job_id = ask(server, "POST", json={"path": "logs/sample.job"}).json()["id"]
@@ -145,11 +145,25 @@ def test_a_job_that_runs_is_shortened_and_requeued_and_one_that_is_over_submitte
     assert longer.status_code == 400
     assert "Ask for less." in longer.json()["message"]
 
-    assert ask(server, "POST", f"/{job_id}", json={"action": "requeue"}).status_code == 204
-    eventually(lambda: state_of(server, job_id) == "PENDING", timeout_s=30)
+    # slurm.conf has JobRequeue=0.
+    refused = ask(server, "POST", f"/{job_id}", json={"action": "requeue"})
+    assert refused.status_code == 409
+    assert 'choose "Submit again"' in refused.json()["message"]
     assert ask(server, "DELETE", f"/{job_id}").status_code == 204
     eventually(lambda: job_of(server, job_id).get("has_script"), timeout_s=30)
     assert ask(server, "GET", f"/{job_id}/script").json()["path"] == "logs/sample.job"
+
+
+def test_a_job_that_may_be_requeued_waits_again(server: NotebookServer) -> None:
+    script = server.root / "logs/requeued.job"
+    script.write_text(SCRIPT.replace("#SBATCH -n 1", "#SBATCH -n 1 --requeue"))
+    job_id = ask(server, "POST", json={"path": "logs/requeued.job"}).json()["id"]
+    eventually(lambda: state_of(server, job_id) == "RUNNING", timeout_s=30)
+
+    assert ask(server, "POST", f"/{job_id}", json={"action": "requeue"}).status_code == 204
+
+    eventually(lambda: state_of(server, job_id) == "PENDING", timeout_s=30)
+    assert ask(server, "DELETE", f"/{job_id}").status_code == 204
 
 
 @pytest.fixture

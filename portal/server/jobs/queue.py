@@ -31,6 +31,8 @@ from spawner.client.command import PATH, query, run_command
 from spawner.errors import SlurmError
 
 TIMEOUT_S = 15
+# sbatch --no-requeue, or JobRequeue=0 in slurm.conf.
+_NO_REQUEUE = "Requested operation is presently disabled"
 # Output files that one listing asks for.
 _N_LOOKS = 10
 
@@ -99,7 +101,16 @@ class JobQueue:
     async def change(self, job_id: str, action: Action) -> None:
         """Hold, release or requeue a job; raises as `cancel` does."""
         await self._check_own(job_id)
-        await query(["scontrol", action.value, _without_tasks(job_id)], timeout_s=TIMEOUT_S)
+        try:
+            await query(["scontrol", action.value, _without_tasks(job_id)], timeout_s=TIMEOUT_S)
+        except SlurmError as error:
+            if action is not Action.REQUEUE or _NO_REQUEUE not in error.stderr:
+                raise
+            raise PortalError(
+                f"Job {job_id} was not submitted as one that may be requeued, and goes on. Cancel "
+                'it, and choose "Submit again" once it is over.',
+                http_status=409,
+            ) from error
 
     async def shorten(self, job_id: str, walltime_s: int) -> None:
         """Lower the time limit of a job, so that it may start earlier; raises as `cancel` does."""
