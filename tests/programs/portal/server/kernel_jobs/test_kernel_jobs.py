@@ -666,7 +666,7 @@ def test_idle_gpus_go_back_and_the_kernel_goes_on_in_the_session(
         assert await one.run(WHERE) == "77\n"
         await asyncio.to_thread(one.queue.jobs[101].wait, 20)
         assert reports == ["a kernel"]
-        idle.stop()
+        await idle.stop()
 
     within(idles)
 
