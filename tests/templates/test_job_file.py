@@ -84,9 +84,8 @@ def test_a_notebook_runs_to_its_end_with_its_parameters_in_its_own_kernel(
     as_user(session, folder, DSPORTAL, "job", "new", *options, "train.ipynb", "-p", "lr=0.5")
     as_user(session, folder, "sbatch", "train.job")
     result = eventually(lambda: next(folder.glob("train-*.json"), None), timeout_s=120)
-    (executed,) = folder.glob("train-*.ipynb")
-
     assert json.loads(result.read_text())["state"] == "done", result.read_text()
+    (executed,) = folder.glob("train-*.ipynb")
     assert printed in executed.read_text()
     log = executed.with_suffix(".log").read_text()
     assert printed in log
