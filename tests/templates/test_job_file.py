@@ -59,7 +59,7 @@ def as_user(session: SlurmSession, folder: Path, *words: object) -> str:
     for path in (folder, *folder.iterdir()):
         os.chown(path, session.working_dir.stat().st_uid, session.working_dir.stat().st_gid)
     done = subprocess.run(
-        ["/usr/sbin/runuser", "-u", session.user, "--", *map(str, words)],
+        ["/usr/sbin/runuser", "--preserve-environment", "-u", session.user, "--", *map(str, words)],
         cwd=folder,
         env={"PATH": "/usr/bin:/bin", "HOME": str(session.working_dir)},
         capture_output=True,
