@@ -109,4 +109,5 @@ async def test_a_model_that_may_queues_a_notebook_and_reads_its_output(told: Tol
     async def has_trained() -> bool:
         return "trained with 0.0" in await told("job_output")
 
-    await eventually_async(has_trained, timeout_s=90)
+    # Jobs of the tests before may still be on their way out.
+    await eventually_async(has_trained, timeout_s=180)
