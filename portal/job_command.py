@@ -91,10 +91,11 @@ def new_job(arguments: argparse.Namespace) -> int:
     if arguments.output and not arguments.forecast:
         return _write(arguments, text())
     check_limits(request)
-    with redirect_stdout(StringIO()) as said:
-        if arguments.forecast:
-            print(forecast(request))
-        elif program == NOTEBOOK and again is None:
+    if arguments.forecast:
+        message = forecast(request)
+    elif program == NOTEBOOK and again is None:
+        # It says so by itself, in cells too.
+        with redirect_stdout(StringIO()) as said:
             submit_notebook(
                 file,
                 request,
@@ -102,9 +103,9 @@ def new_job(arguments: argparse.Namespace) -> int:
                 command=command,
                 simulated_gpus=rule.simulated_gpus,
             )
-        else:
-            submit_script(file, request, text(), again)
-    message = said.getvalue().strip()
+        message = said.getvalue().strip()
+    else:
+        message = submit_script(file, request, text(), again)
     answer(arguments, {"message": message}, message)
     return 0
 

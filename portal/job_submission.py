@@ -117,8 +117,8 @@ def _place(request: JobRequest, *, simulated_gpus: bool) -> SessionAllocation:
     )
 
 
-def submit_script(file: Path, request: JobRequest, script: str, again: Again | None) -> None:
-    """Queue a job file, the first of several if its notebook runs `again`, and say so."""
+def submit_script(file: Path, request: JobRequest, script: str, again: Again | None) -> str:
+    """Queue a job file, the first of several if its notebook runs `again`; return that in words."""
     with _in_words():
         if again is not None:
             log_of(again).parent.mkdir(mode=0o700, exist_ok=True)
@@ -127,9 +127,8 @@ def submit_script(file: Path, request: JobRequest, script: str, again: Again | N
     if again is None:
         output = Path.cwd() / f"{request.name}-{job_id}.out"
         begin = f" from {first} on" if first else ""
-        print(printable(f"{file.name} runs as job {job_id}{begin}. Its output: {output}"))
-        return
-    print(
+        return printable(f"{file.name} is queued as job {job_id}{begin}. Its output: {output}")
+    return (
         f"{file.name} runs {again.words}, {f'first {first}' if first else 'first now'}, as job "
         f"{job_id}. Each run queues the next. To end that, cancel the one that waits."
     )
