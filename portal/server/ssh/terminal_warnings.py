@@ -1,6 +1,5 @@
 """Warnings in terminals that are connected over ssh: the session's end, and an idle session."""
 
-import asyncio
 import contextlib
 import os
 from collections.abc import Mapping
@@ -9,6 +8,7 @@ from typing import Any
 
 from dsportal.amounts import format_time_left
 from portal.server.base.feature import SessionState
+from portal.server.base.periodic import PeriodicCall
 from portal.server.ssh.connections import SshConnections
 
 # As often as the clock asks the hub shortly before the end.
@@ -49,17 +49,19 @@ class Warnings:
         return f"Nobody uses this session: it stops in {left} unless somebody works in it."
 
 
-async def warn_terminals(connections: SshConnections, session: SessionState) -> None:
-    """Write warnings to the terminals of all connections, until cancelled."""
+def terminal_warnings(connections: SshConnections, session: SessionState) -> PeriodicCall:
+    """Return what writes warnings to the terminals of all connections, not started."""
     warnings = Warnings()
-    while True:
-        await asyncio.sleep(_EVERY_S)
+
+    async def look() -> None:
+        nonlocal warnings
         # Nobody else needs an answer of the hub for it.
         if not len(connections) or connections.terminals_dir is None:
             warnings = Warnings()
-            continue
-        if text := warnings.take(await session.describe()):
+        elif text := warnings.take(await session.describe()):
             write_to_terminals(connections.terminals_dir, text)
+
+    return PeriodicCall(look, _EVERY_S)
 
 
 def write_to_terminals(folder: Path, text: str) -> None:
