@@ -12,6 +12,11 @@ def format_gpus(n_gpus: int) -> str:
     return count(n_gpus, "GPU")
 
 
+def format_partition(cluster: str, partition: str) -> str:
+    """Return "gpu", or of a further cluster "volta:gpu": names are those of one cluster alone."""
+    return f"{cluster}:{partition}" if cluster else partition
+
+
 def format_memory(memory_mib: int) -> str:
     """Return "48 GB", or "512 MB" below 1 GiB. Units are binary, named as on memory modules."""
     if memory_mib < MIB_PER_GIB:

@@ -50,7 +50,12 @@ def _add_operations(commands: Commands) -> None:
     stop = sessions.add_subparsers(required=True, metavar="ACTION").add_parser(
         "stop", help="stop the sessions of a partition, of a user, or all"
     )
-    stop.add_argument("--partition", default="", metavar="NAME", help="Slurm partition")
+    stop.add_argument(
+        "--partition",
+        default="",
+        metavar="NAME",
+        help="Slurm partition; of a further cluster such as volta:gpu",
+    )
     stop.add_argument("--user", default="", metavar="NAME", help="owner of the sessions")
     stop.add_argument("--all", action="store_true", help="every session")
     stop.add_argument("--message", default="", metavar="TEXT", help="message to their users")

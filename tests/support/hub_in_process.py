@@ -135,7 +135,9 @@ class HubInProcess:
             self.app.db.commit()
         return self.app.users[user.id]
 
-    def add_session(self, name: str, server: str = "", *, partition: str = "jupyter") -> Any:
+    def add_session(
+        self, name: str, server: str = "", *, partition: str = "jupyter", cluster: str = ""
+    ) -> Any:
         """Return the spawner of a session that is ready."""
         user = self.add_user(name)
         if server and server not in user.orm_spawners:
@@ -146,7 +148,9 @@ class HubInProcess:
         user.db.add(row)
         user.db.flush()
         spawner.server = Server(orm_server=row)
-        spawner.session = Session(session_id="0123456789abcdef", user=name, partition=partition)
+        spawner.session = Session(
+            session_id="0123456789abcdef", user=name, partition=partition, cluster=cluster
+        )
         user.db.commit()
         assert spawner.ready
         return spawner

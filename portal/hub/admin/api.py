@@ -23,6 +23,7 @@ from tornado.web import HTTPError
 
 from dsportal.slurm.errors import PortalError
 from portal.hub.admin.visits import request_address
+from portal.hub.formatting import format_partition
 from portal.hub.messages.drain import Drain, shared_drain
 from portal.hub.messages.stop_notices import MOST_CHARACTERS, shared_notices
 from portal.hub.pages.home import PATIENCE_S
@@ -186,7 +187,10 @@ class StopHandler(OperationHandler):
 
     @needs_scope(SCOPE)  # type: ignore[untyped-decorator]
     async def post(self) -> None:
-        """Stop those of `partition`, of `user`, or all: 200 with the result for each session."""
+        """Stop those of `partition`, of `user`, or all: 200 with the result for each session.
+
+        A partition is the first cluster's, or as `format_partition` writes it.
+        """
         body = self.body()
         partition, whose = body.get("partition", ""), body.get("user", "")
         # An empty body must not stop every session.
@@ -243,7 +247,8 @@ def _session_state(spawner: SessionMixin) -> str:
 
 
 def _partition_name(spawner: SessionMixin) -> str:
-    return str(spawner.session.partition) if spawner.session is not None else ""
+    session = spawner.session
+    return format_partition(session.cluster, session.partition) if session is not None else ""
 
 
 def _job(told: dict[str, Any]) -> dict[str, Any]:

@@ -5,11 +5,13 @@ import json
 import urllib.error
 import urllib.request
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 from dsportal.amounts import count
 from portal.confirmation import may_change
 from portal.hub.admin.tokens import OPERATOR, read_token
+from portal.hub.formatting import format_partition
 from portal.hub.messages.drain import DEFAULT_MESSAGE
 from portal.hub.settings.loader import Settings, load_settings
 from spawner.errors import SiteError
@@ -61,12 +63,11 @@ def stop_sessions(arguments: argparse.Namespace) -> int:
         raise SiteError(
             "Say which sessions: either --all, or --partition NAME and --user NAME, one or both."
         )
-    if partition and partition not in settings.partitions:
-        names = ", ".join(settings.partitions)
-        raise SiteError(f"{partition} is not offered. The partitions are: {names}.")
+    if partition and partition not in (offered := list(_partitions(settings))):
+        raise SiteError(f"{partition} is not offered. The partitions are: {', '.join(offered)}.")
     sessions = ask_hub(settings, "GET", "status")["sessions"]
     chosen = [
-        one for one in sessions if user in {"", one["user"]} and partition in {"", one["partition"]}
+        one for one in sessions if user in {"", one["user"]} and partition in {"", _place(one)}
     ]
     if words := kernels_left(sessions, chosen, partition):
         print(words)
@@ -89,6 +90,12 @@ def stop_sessions(arguments: argparse.Namespace) -> int:
     return _show_stopped(ask_hub(settings, "POST", "stop", wanted, timeout_s=STOP_TIMEOUT_S))
 
 
+def _partitions(settings: Settings) -> Iterator[str]:
+    yield from settings.partitions
+    for cluster, (_, there) in settings.clusters.items():
+        yield from (format_partition(cluster, name) for name in there.partitions)
+
+
 def kernels_left(
     sessions: list[dict[str, Any]], chosen: list[dict[str, Any]], partition: str
 ) -> str:
@@ -98,9 +105,7 @@ def kernels_left(
         sessions: All of the hub, as it lists them.
         chosen: Those that are stopped.
     """
-    others = [
-        one for one in sessions if partition in one["kernel_partitions"] and one not in chosen
-    ]
+    others = [one for one in sessions if partition in _kernel_places(one) and one not in chosen]
     if not others:
         return ""
     n_gpus = sum(one["kernel_gpus"] for one in others)
@@ -115,7 +120,7 @@ def _show_stopped(answer: dict[str, Any]) -> int:
     sessions = answer["sessions"]
     for one in sessions:
         outcome = "stopped" if one["stopped"] else f"not stopped: {one['reason']}"
-        print(f"{one['user']:<16} job {one['job_id']:<8} {one['partition']:<12} {outcome}")
+        print(f"{one['user']:<16} job {one['job_id']:<8} {_place(one):<12} {outcome}")
     n_stopped = sum(one["stopped"] for one in sessions)
     print(f"{n_stopped} of {count(len(sessions), 'session')} stopped.")
     return 0 if n_stopped == len(sessions) else 1
@@ -149,9 +154,11 @@ def status_text(status: dict[str, Any]) -> str:
 
 
 def _place(session: dict[str, Any]) -> str:
-    # Ids are those of one cluster alone.
-    cluster = session["cluster"]
-    return f"{cluster}:{session['partition']}" if cluster else str(session["partition"])
+    return format_partition(session["cluster"], session["partition"])
+
+
+def _kernel_places(session: dict[str, Any]) -> list[str]:
+    return [format_partition(session["cluster"], name) for name in session["kernel_partitions"]]
 
 
 def _kernels(session: dict[str, Any]) -> str:

@@ -31,16 +31,17 @@ async def running_hub(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator
 
 @pytest.fixture
 def hub(running_hub: HubInProcess) -> HubInProcess:
-    """Return a hub with sessions of three users in two partitions."""
+    """Return a hub with sessions of four users in two partitions and on another cluster."""
     running_hub.stops.clear()
     running_hub.add_session("ada", partition="jupyter")
     running_hub.add_session("ada", "more", partition="long")
     running_hub.add_session("grace", partition="jupyter")
     running_hub.add_session("linus", partition="long")
+    running_hub.add_session("emmy", partition="long", cluster="volta")
     return running_hub
 
 
-ALL = ["ada/", "ada/more", "grace/", "linus/"]
+ALL = ["ada/", "ada/more", "emmy/", "grace/", "linus/"]
 
 
 @pytest.mark.parametrize(
@@ -48,6 +49,7 @@ ALL = ["ada/", "ada/more", "grace/", "linus/"]
     [
         ({"partition": "jupyter"}, ["ada/", "grace/"]),
         ({"partition": "long"}, ["ada/more", "linus/"]),
+        ({"partition": "volta:long"}, ["emmy/"]),
         ({"user": "ada"}, ["ada/", "ada/more"]),
         ({"user": "ada", "partition": "long"}, ["ada/more"]),
         ({"user": "grace", "partition": "long"}, []),
@@ -110,6 +112,7 @@ async def test_the_status_has_each_session_with_its_state(hub: HubInProcess) -> 
     assert states == {
         "ada/": "running",
         "ada/more": "running",
+        "emmy/": "running",
         "grace/": "suspended",
         "linus/": "unreachable",
     }

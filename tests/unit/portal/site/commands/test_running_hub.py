@@ -22,6 +22,7 @@ from portal.hub.admin.tokens import (
     ensure_token,
 )
 from portal.hub.log.json_formatter import HubJsonFormatter
+from portal.hub.settings.clusters import ClusterSettings
 from portal.hub.settings.hub import HubSettings
 from portal.hub.settings.loader import Settings
 from portal.site.commands import running_hub
@@ -140,15 +141,16 @@ def test_a_hub_that_does_not_run_or_not_yet_is_told_with_its_address(
 def hub_of_three(
     tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[list[dict[str, str]]]:
-    """Yield what a hub with three sessions in two partitions is asked to stop or drain."""
+    """Yield what a hub with four sessions on two clusters is asked to stop or drain."""
     asked: list[dict[str, str]] = []
     sessions = [
-        {"user": user, "partition": partition, "job_id": 7, "stopped": True}
+        {"user": user, "cluster": cluster, "partition": partition, "job_id": 7, "stopped": True}
         | {"kernel_gpus": len(kernels), "kernel_partitions": kernels}
-        for user, partition, kernels in (
-            ("ada", "v100", []),
-            ("grace", "v100", ["h100"]),
-            ("ada", "a100", []),
+        for user, cluster, partition, kernels in (
+            ("ada", "", "v100", []),
+            ("grace", "", "v100", ["h100"]),
+            ("ada", "", "a100", []),
+            ("linus", "volta", "a100", ["h100"]),
         )
     ]
 
@@ -184,9 +186,10 @@ def hub_of_three(
     partitions = {
         name: next(iter(settings.partitions.values())) for name in ("v100", "a100", "h100")
     }
-    monkeypatch.setattr(
-        running_hub, "load_settings", lambda _: replace(settings, hub=hub, partitions=partitions)
-    )
+    own = ClusterSettings(title="Volta", slurm_conf=Path("/etc/slurm-volta/slurm.conf"))
+    clusters = {"volta": (own, replace(settings, partitions=partitions))}
+    changed = replace(settings, hub=hub, partitions=partitions, clusters=clusters)
+    monkeypatch.setattr(running_hub, "load_settings", lambda _: changed)
     monkeypatch.setattr("sys.stdin", io.StringIO())
     yield asked
     server.shutdown()
@@ -199,6 +202,7 @@ def hub_of_three(
         (["--partition", "v100"], "v100", "", ""),
         (["--user", "ada"], "", "ada", ""),
         (["--user", "ada", "--partition", "a100"], "a100", "ada", ""),
+        (["--partition", "volta:a100"], "volta:a100", "", ""),
         (["--all"], "", "", "yes"),
     ],
 )
@@ -216,9 +220,10 @@ def test_the_hub_is_asked_to_stop_the_named_sessions_and_no_others(
         ([], "Say which sessions"),
         (["--all", "--user", "ada"], "either --all, or"),
         (["--all", "--partition", "v100"], "either --all, or"),
-        (["--partition", "nowhere"], "The partitions are: v100, a100, h100."),
+        (["--partition", "nowhere"], "The partitions are: v100, a100, h100, volta:v100, volta:"),
         (["--user", "nosuch"], "nosuch has no session. See dsportal status."),
         (["--user", "grace", "--partition", "a100"], "grace has no session in a100."),
+        (["--user", "linus", "--partition", "a100"], "linus has no session in a100."),
     ],
 )
 def test_sessions_that_cannot_be_meant_are_an_error(
