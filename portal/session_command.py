@@ -18,6 +18,7 @@ from dsportal.laptop.completion import completion
 from dsportal.laptop.host import Host, LaptopError
 from dsportal.laptop.rest import Portal, UnreachableError, refusal
 from dsportal.session_socket import VARIABLE, open_answer
+from dsportal.slurm.errors import PortalError
 from portal.confirmation import Commands, add_yes, confirm
 
 _Run = Callable[[argparse.Namespace], int | None]
@@ -141,10 +142,17 @@ class _OwnWork:
         from portal.server.jobs.listing import JobList
         from portal.server.jobs.queue import JobQueue
         from portal.server.jobs.runs import Runs
+        from spawner.session_settings import OTHER_CLUSTERS
 
         self._run = run
         queue = JobQueue(os.environ.get("SLURM_JOB_ID", ""), Path.home())
-        self._jobs = JobList(queue, Runs(Path.home(), queue), read_places)
+        self._jobs = JobList(
+            queue,
+            Runs(Path.home(), queue),
+            read_places,
+            read_elsewhere,
+            os.environ.get(OTHER_CLUSTERS, ""),
+        )
 
     def list_work(self) -> dict[str, Any]:
         told: dict[str, Any] = self._run(self._jobs.as_json())
@@ -164,3 +172,12 @@ async def read_places(job_ids: Sequence[int]) -> Mapping[int, str]:
         told = own_portal().ask("GET", f"hub/api/dsportal/session?{jobs}")
         return {int(job_id): str(place) for job_id, place in told["places"].items()}
     return {}
+
+
+async def read_elsewhere() -> Sequence[Mapping[str, Any]]:
+    """Return what the hub says of the user's jobs on other clusters."""
+    try:
+        told = own_portal().ask("GET", "hub/api/dsportal/session?elsewhere=1")
+    except LaptopError as error:
+        raise PortalError(str(error)) from error
+    return list(told.get("elsewhere", ()))

@@ -21,6 +21,8 @@ VARIABLE = "PORTAL_SETTINGS"
 EXTENSIONS = "extensions"
 # And what the user of the session may ask for, an entry of `group_limits`.
 LIMITS = "limits"
+# Titles of the clusters besides the session's own; set only where the site has several.
+OTHER_CLUSTERS = "PORTAL_OTHER_CLUSTERS"
 _NEXT_STEP = (
     "The hub sets it: start the session again, and if that does not help, tell the administrators."
 )

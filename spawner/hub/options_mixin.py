@@ -73,6 +73,10 @@ class OptionsMixin(SiteTraits, SlurmSpawner):
             groups=tuple(group.name for group in self.user.groups),
         )
 
+    def besides(self, cluster: str) -> list[ClusterOffer]:
+        """Return what the user may ask of each cluster but this one."""
+        return [self.on(name) for name in ("", *self.clusters) if name != cluster]
+
     @default("options_from_form")
     def _options_from_form_default(self) -> Any:
         return normal_form

@@ -1,7 +1,8 @@
 """API routes for a session's server, or its user, about the session's time.
 
 * GET /hub/api/dsportal/session: time left and notices, with the session's own token; `?job=ID`,
-  once or more, also asks for the places in the queue of these jobs.
+  once or more, also asks for the places in the queue of these jobs, and `?elsewhere=1` for the
+  user's jobs on other clusters.
 * POST /hub/api/dsportal/extend: extend it, with the session's own token.
 * DELETE /hub/api/dsportal/session: stop it, with the session's own token; `?because=idle` has the
   hub tell its user that nobody used it; `?because=exit` says that the server ends by itself
@@ -21,6 +22,7 @@ from tornado.web import HTTPError
 
 from dsportal.slurm.errors import PortalError
 from spawner.hub.extend_session import describe_time, extend_session
+from spawner.hub.jobs_elsewhere import list_elsewhere
 from spawner.hub.port_api import spawner_of_token
 from spawner.session.queue_status import QUEUE_PLACE, format_place
 from spawner.session.session_end import SessionEnd
@@ -36,7 +38,8 @@ class SessionHandler(APIHandler):
     async def get(self) -> None:
         """Answer with `describe_time`, "notices" and "refusal": 200, or 403 for any other token.
 
-        With jobs it has "places", in words by their ids, as far as they are known.
+        With jobs it has "places", in words by their ids, as far as they are known. Asked for it,
+        it has "elsewhere", see `list_elsewhere`.
         """
         spawner = spawner_of_token(self)
         notices = [str(text) for text in spawner.session_notices()]
@@ -50,6 +53,8 @@ class SessionHandler(APIHandler):
             for word, place in places.items()
             if place is not None
         }
+        if self.get_query_argument("elsewhere", ""):
+            told["elsewhere"] = await list_elsewhere(spawner)
         self.finish(json.dumps(told))
 
     async def delete(self) -> None:

@@ -15,7 +15,7 @@ from spawner.hub.options_mixin import OptionsMixin
 from spawner.session.progress import Progress
 from spawner.session.session import Session
 from spawner.session.session_job import SessionJob
-from spawner.session_settings import LIMITS, VARIABLE, plain_table
+from spawner.session_settings import LIMITS, OTHER_CLUSTERS, VARIABLE, plain_table
 from spawner.settings.resources import ResourceSettings
 from spawner.settings.traits import read_traits
 from spawner.slurm.jobs import JobRecord
@@ -152,6 +152,9 @@ class SessionMixin(OptionsMixin):
         environment[VARIABLE] = json.dumps({**own, **here.traits.session_settings})
         if page := self.pages.get(self._request.options.name("opens") or ""):
             environment["JUPYTERHUB_DEFAULT_URL"] = page
+        if self.clusters:
+            others = self.besides(here.cluster.name)
+            environment[OTHER_CLUSTERS] = ", ".join(other.title for other in others)
         if self.certificates_dir:
             environment[AUTHORITY_VARIABLE] = read_authority(Path(self.certificates_dir))
         # The launcher refuses a value that is not a text.

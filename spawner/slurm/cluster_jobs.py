@@ -42,6 +42,7 @@ class ClusterJob:
         starts_at: When it started, or is expected to: Slurm's local time; empty if not known.
         left_s: Seconds until its limit; None if it has none.
         reason: Slurm's word for why it waits.
+        name: A text of the user's.
         session_job_id: Of a job that its user has named as a kernel's are, the job of the kernel's
             session; else 0. Only one of the same user tells something.
     """
@@ -55,6 +56,7 @@ class ClusterJob:
     starts_at: str
     left_s: int | None
     reason: str
+    name: str = ""
     session_job_id: int = 0
 
 
@@ -158,5 +160,6 @@ def _read(
         starts_at="" if start == "N/A" else start,
         left_s=parse_time_left(left),
         reason=reason.strip(),
+        name=name,
         session_job_id=session_of_kernel(name),
     )

@@ -57,6 +57,10 @@ class HubApi:
             return {}
         return {int(job_id): str(place) for job_id, place in places.items()}
 
+    async def read_elsewhere(self) -> list[dict[str, Any]]:
+        """Return the user's jobs on other clusters; see `spawner.hub.jobs_elsewhere`."""
+        return list((await self._ask("GET", "session?elsewhere=1")).get("elsewhere", ()))
+
     async def read_refusal(self) -> str:
         """Return why sessions get nothing more now; empty if they do, or the hub is away."""
         try:

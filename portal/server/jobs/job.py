@@ -27,7 +27,8 @@ class SlurmJob:
     """One job of the user.
 
     Attributes:
-        id: Slurm's job id, of an array with the task: 12_3.
+        id: Slurm's job id, of an array with the task: 12_3. Of another cluster with its title in
+            front: "Volta:12".
         state: Slurm's word, such as RUNNING.
         label: The state in words, such as "Waiting".
         phase: "waiting", "running", "completed" or "failed", also for a cancelled one; "" for what
@@ -50,6 +51,7 @@ class SlurmJob:
         series: What the jobs that follow each other so share, or "".
         has_script: Whether it is over and was submitted with a file that may be there.
         place: Its place in the queue in words; "" if it does not wait there, or it is not known.
+        cluster: Title of its cluster if that is another one than this session's; else "".
     """
 
     id: str
@@ -77,6 +79,7 @@ class SlurmJob:
     series: str = ""
     has_script: bool = False
     place: str = ""
+    cluster: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Return the job as JSON values."""

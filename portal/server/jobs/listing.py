@@ -1,16 +1,20 @@
 """The one list of jobs and runs: a run that is a job of its own is one row with that job."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from dsportal.slurm.errors import PortalError
+from portal.server.jobs.elsewhere import parse_elsewhere
 from portal.server.jobs.job import SlurmJob
 from portal.server.jobs.queue import JobQueue
-from portal.server.jobs.run_view import RunView
+from portal.server.jobs.run_view import RunView, find_job
 from portal.server.jobs.runs import Runs
 from spawner.errors import SlurmError
 
 ReadPlaces = Callable[[Sequence[int]], Awaitable[Mapping[int, str]]]
+ReadElsewhere = Callable[[], Awaitable[Sequence[Mapping[str, Any]]]]
 # Jobs that wait and whose places are asked for.
 _MOST_PLACES = 50
 
@@ -49,26 +53,56 @@ class JobList:
         queue: The user's jobs.
         runs: The user's runs.
         read_places: Returns places in the queue in words, by the ids of jobs; None without a hub.
+        read_elsewhere: Returns what `parse_elsewhere` takes.
+        others: Titles of the clusters besides this session's; "" if there are none to ask for.
     """
 
-    def __init__(self, queue: JobQueue, runs: Runs, read_places: ReadPlaces | None = None) -> None:
+    def __init__(
+        self,
+        queue: JobQueue,
+        runs: Runs,
+        read_places: ReadPlaces | None = None,
+        read_elsewhere: ReadElsewhere | None = None,
+        others: str = "",
+    ) -> None:
         self.queue = queue
         self.runs = runs
         self._read_places = read_places
+        self._read_elsewhere = read_elsewhere
+        self._others = others
 
     async def as_json(self) -> dict[str, Any]:
-        """Return the rows, and in words why jobs are missing, or "" if none are."""
-        jobs, problem = None, ""
+        """Return the rows, and in words why jobs are missing, or "" if none are.
+
+        "problem" is of this session's cluster, "missing" of the others.
+        """
+        (jobs, problem), (others, missing) = await asyncio.gather(
+            self._list_here(), self._list_elsewhere()
+        )
+        views = await self.runs.list_runs(jobs=None if jobs is None else [*jobs, *others])
+        return {
+            "rows": [row.as_json() for row in join_rows([*(jobs or ()), *others], views)],
+            "problem": problem,
+            "missing": missing,
+        }
+
+    async def _list_here(self) -> tuple[list[SlurmJob] | None, str]:
         try:
-            jobs = await self._with_places(await self.queue.list_jobs())
+            return await self._with_places(await self.queue.list_jobs()), ""
         except SlurmError as error:
             # Runs have folders, which are there without Slurm.
-            problem = error.message
-        views = await self.runs.list_runs(jobs=jobs)
-        return {
-            "rows": [row.as_json() for row in join_rows(jobs or [], views)],
-            "problem": problem,
-        }
+            return None, error.message
+
+    async def _list_elsewhere(self) -> tuple[list[SlurmJob], str]:
+        if self._read_elsewhere is None or not self._others:
+            return [], ""
+        why = "The hub does not tell of them."
+        try:
+            if told := await self._read_elsewhere():
+                return parse_elsewhere(told)
+        except PortalError as error:
+            why = error.message
+        return [], f"Your jobs on {self._others} are not known: {why}"
 
     async def _with_places(self, jobs: list[SlurmJob]) -> list[SlurmJob]:
         waiting = [job for job in jobs if job.phase == "waiting"][:_MOST_PLACES]
@@ -90,11 +124,9 @@ def join_rows(jobs: Sequence[SlurmJob], runs: Sequence[RunView]) -> list[Row]:
         runs: The newest first.
     """
     by_id = {job.id: job for job in jobs}
-    rows = [
-        Row(job=None if run.record.cluster else by_id.pop(run.record.job_id, None), run=run)
-        for run in runs
-    ]
-    rows += [Row(job=job, run=None) for job in by_id.values()]
+    rows = [Row(job=find_job(run.record, by_id), run=run) for run in runs]
+    joined = {row.job.id for row in rows if row.job is not None}
+    rows += [Row(job=job, run=None) for job in jobs if job.id not in joined]
     tasks: dict[str, list[Row]] = {}
     for row in rows:
         tasks.setdefault("" if row.job is None else row.job.array, []).append(row)

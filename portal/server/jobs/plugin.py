@@ -9,6 +9,7 @@ from portal.server.jobs.handlers import job_routes
 from portal.server.jobs.listing import JobList
 from portal.server.jobs.queue import JobQueue
 from portal.server.jobs.runs import Runs
+from spawner.session_settings import OTHER_CLUSTERS
 
 _PAGE = Path(__file__).with_name("pages") / "jobs.html"
 
@@ -16,10 +17,16 @@ _PAGE = Path(__file__).with_name("pages") / "jobs.html"
 def load(shared: Shared) -> Feature:
     """Offer the page and its REST API."""
     queue = JobQueue(os.environ.get("SLURM_JOB_ID", ""), Path.home())
-    runs = Runs(Path.home(), queue)
+    jobs = JobList(
+        queue,
+        Runs(Path.home(), queue),
+        shared.hub.read_places,
+        shared.hub.read_elsewhere,
+        os.environ.get(OTHER_CLUSTERS, ""),
+    )
     return Feature(
         routes=[
-            *job_routes(JobList(queue, runs, shared.hub.read_places), shared.server.root_dir),
+            *job_routes(jobs, shared.server.root_dir),
             (r"/portal/jobs", Page, {"file": _PAGE, "auth_resource": "jobs"}),
         ]
     )

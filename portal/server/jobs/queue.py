@@ -284,6 +284,13 @@ class JobQueue:
 
 
 def _check_id(job_id: str) -> None:
+    cluster, _, number = job_id.rpartition(":")
+    if cluster and is_job_id(number):
+        raise PortalError(
+            f"Job {number} is on {cluster}, whose Slurm this session cannot ask. A session there "
+            "shows its output and changes it.",
+            http_status=409,
+        )
     if not is_job_id(job_id):
         raise OptionsError(f"{job_id!r:.60} is no job id. Choose a job of the list.")
 

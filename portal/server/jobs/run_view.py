@@ -71,21 +71,28 @@ def view_run(
         return RunView(record=record, state=record.end, words=record.words, nodes="", size=size)
     words, nodes = "It ended without a word, for example because its session or node ended.", ""
     state = "lost"
-    if record.cluster:
-        # Its id would be that of another job here.
+    job = None if listing is None else find_job(record, listing.jobs)
+    if job is not None:
+        state = "lost" if job.is_over else "waiting" if job.phase == "waiting" else "running"
+        # A job that Slurm ended wrote nothing into the folder.
+        words, nodes = job.reason or (words if job.is_over else ""), job.nodes
+    elif record.cluster:
         state, words = (
             "unknown",
             f"It is on {record.cluster}: a session there follows and stops it.",
         )
     elif listing is None:
         state, words = "unknown", "Slurm is not responding."
-    elif record.job_id in listing.jobs:
-        job = listing.jobs[record.job_id]
-        state = "lost" if job.is_over else "waiting" if job.phase == "waiting" else "running"
-        # A job that Slurm ended wrote nothing into the folder.
-        words, nodes = job.reason or (words if job.is_over else ""), job.nodes
     elif record.name in listing.steps:
         state, words = "running", ""
     elif now_s - record.started_s < STARTS_WITHIN_S:
         state, words = "running", "It is starting."
     return RunView(record=record, state=state, words=words, nodes=nodes, size=size)
+
+
+def find_job(record: RunRecord, jobs: Mapping[str, SlurmJob]) -> SlurmJob | None:
+    """Return the job that is a run's own, or None if it has none, or it is not known."""
+    if not record.cluster:
+        return jobs.get(record.job_id)
+    # Its number is that of another job here, and its name is the run's alone.
+    return next((job for job in jobs.values() if job.cluster and job.name == record.name), None)

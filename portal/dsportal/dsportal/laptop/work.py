@@ -20,7 +20,7 @@ class Work(Protocol):
     """Where jobs and runs are asked for: a session from afar, or the session itself."""
 
     def list_work(self) -> dict[str, Any]:
-        """Return `rows`, each with its `job` and its `run`, and `problem`."""
+        """Return `rows`, each with its `job` and its `run`, `problem` and `missing`."""
 
     def read_output(self, job: str, run: str, offset: int) -> dict[str, Any]:
         """Return `text` and `next_offset` of a run or, without one, a job.
@@ -56,7 +56,9 @@ def describe_work(told: Mapping[str, Any]) -> str:
     lines = [
         "  ".join([*map(str.ljust, row, widths), *filter(None, row[_COLUMNS:])]) for row in rows
     ]
-    return "\n".join([*filter(None, [told["problem"]]), *lines]) or "You have no jobs and no runs."
+    # A session of an earlier version knows its own cluster alone.
+    known = filter(None, [told["problem"], told.get("missing")])
+    return "\n".join([*known, *lines]) or "You have no jobs and no runs."
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
@@ -117,9 +119,10 @@ def _find(rows: Sequence[Mapping[str, Any]], name: str) -> tuple[str, str]:
     known = [
         ((row["job"] or {}).get("id", ""), (row["run"] or {}).get("name", ""))
         for row in rows
-        if row["run"] or not row["job"]["is_session"]
+        if row["run"] or not (row["job"]["is_session"] or row["job"].get("cluster"))
     ]
-    if name.partition("_")[0].isdecimal():
+    # 12, 12_3, or of another cluster Volta:12.
+    if name.partition("_")[0].isdecimal() or ":" in name:
         # One that is older than the list Slurm may know still.
         return next((each for each in known if each[0] == name), (name, ""))
     found = [each for each in known if name in each[1]] if name else known[:1]

@@ -32,6 +32,8 @@ class Panel extends Requests {
     this.nLists = 0;
     this.gpus = root.dataset.gpus ?? 'GPUs';
     this.followed = null;
+    // Why jobs are missing in the last list.
+    this.missing = '';
     // Ids of the arrays whose tasks are shown.
     this.opened = new Set();
     this.submission = new Submission(root, this.api, id => this.follow(id));
@@ -59,9 +61,11 @@ class Panel extends Requests {
     if (!found) {
       return;
     }
-    if (found.problem) {
-      this.say(found.problem, true);
+    const missing = [found.problem, found.missing].filter(words => words).join(' ');
+    if (missing || this.missing) {
+      this.say(missing, true);
     }
+    this.missing = missing;
     const list = this.part('rows');
     const rows = new Map(found.rows.map(row => [row.run?.name ?? row.job.id, row]));
     for (const [key, item] of this.items) {
@@ -83,7 +87,7 @@ class Panel extends Requests {
         list.insertBefore(item.element, list.children[index] ?? null);
       }
     });
-    this.part('none').hidden = rows.size > 0;
+    this.part('none').hidden = rows.size > 0 || missing !== '';
     const runs = found.rows.flatMap(row => row.run ?? []);
     const n_bytes = runs.reduce((sum, run) => sum + (run.n_bytes ?? 0), 0);
     this.part('total').textContent =
@@ -134,7 +138,7 @@ class Panel extends Requests {
     if (job?.tasks) {
       const words = this.opened.has(job.id) ? 'Hide tasks' : 'Tasks';
       actions.push(button(words, `${words} of ${name}`, () => this.toggleTasks(job.id)));
-    } else if (run || (!job.is_session && job.phase !== 'waiting')) {
+    } else if (run || (!job.is_session && !job.cluster && job.phase !== 'waiting')) {
       actions.push(button(item.output ? 'Hide output' : 'Output', `Output of ${name}`, () => this.toggleOutput(item, row)));
     }
     if (run?.has_events) {
@@ -152,7 +156,7 @@ class Panel extends Requests {
     }
     if (run && !run.is_over && !run.cluster) {
       actions.push(button('Stop', `Stop ${name}`, () => this.end(row)));
-    } else if (!run && !job.is_over && !job.is_session) {
+    } else if (!run && !job.is_over && !job.is_session && !job.cluster) {
       const word = isNext ? 'End' : 'Cancel';
       actions.push(button(word, `${word} ${name}`, () => this.cancel(job)));
     }

@@ -41,17 +41,18 @@ export function nameOf({ job, run }) {
   return job.is_session ? 'session of the portal' : job.name;
 }
 
-/** "Job 12: 2 GPUs (v100), 16 cores in gpu. 5 min of 8 h." */
+/** "Job 12: 2 GPUs (v100), 16 cores in gpu. 5 min of 8 h.", or of another cluster "Job 12 on Volta: …" */
 export function jobWords(job, gpus) {
-  const { id, tasks, n_nodes, n_cores, n_gpus, gpu_type, partition, nodes, elapsed, limit } = job;
+  const { id, cluster, tasks, n_nodes, n_cores, n_gpus, gpu_type, partition, nodes, elapsed, limit } = job;
+  const number = cluster ? `${id.slice(cluster.length + 1)} on ${cluster}` : id;
   const resources = [
     n_gpus ? count(n_gpus, gpus) + (gpu_type ? ` (${gpu_type})` : '') : '',
-    count(n_cores, 'cores'),
+    n_cores ? count(n_cores, 'cores') : '',
     Number(n_nodes) > 1 || nodes ? count(n_nodes, 'nodes') + (nodes ? ` (${nodes})` : '') : ''
   ];
   const time = elapsed && limit ? `${elapsed} of ${limit}` : elapsed || (limit && `up to ${limit}`);
   const place = resources.filter(part => part).join(', ') + (partition ? ` in ${partition}` : '');
-  return `Job ${id}${tasks ? ', each task' : ''}: ${place}.${time ? ` ${time}.` : ''}`;
+  return `Job ${number}${tasks ? ', each task' : ''}: ${place}.${time ? ` ${time}.` : ''}`;
 }
 
 /** "2 GPUs, 1 node. Started Mon 2 Nov, 10:00, for 5 min, 3 MB." */

@@ -60,6 +60,28 @@ async def test_a_slurm_that_does_not_answer_is_not_an_empty_list(
     assert capsys.readouterr().out == "Slurm does not answer.\n"
 
 
+async def test_jobs_on_another_cluster_are_listed_and_the_newest_output_is_one_of_this(
+    running: Hub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    there = {**JOB, "id": "Volta:12", "cluster": "Volta"}
+    rows = [{"job": there, "run": None}, {"job": JOB, "run": None}]
+    missing = "Your jobs on Kepler are not known: Slurm does not answer."
+    running.answers |= {
+        "portal/api/jobs": [{"rows": rows, "problem": "", "missing": missing}],
+        "portal/api/jobs/12/output": [{"text": "of 12\n", "next_offset": 5}],
+        "portal/api/jobs/Volta%3A12/output": [{"text": "of Volta's\n", "next_offset": 5}],
+    }
+
+    assert await running.run("jobs") == 0
+    first, second, _ = capsys.readouterr().out.splitlines()
+    assert (first, second.split()[:2]) == (missing, ["Volta:12", "Waiting"])
+    assert await running.run("logs") == 0
+    assert capsys.readouterr().out == "of 12\n"
+    # The session refuses that, and says why.
+    assert await running.run("logs", "Volta:12") == 0
+    assert capsys.readouterr().out == "of Volta's\n"
+
+
 async def test_output_is_followed_to_its_end_even_if_slurm_is_away_for_a_while(
     running: Hub, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -75,6 +75,17 @@ def test_a_run_of_another_cluster_is_not_the_job_that_has_its_id_here() -> None:
     assert [row.job for row in rows if row.run is not None] == [None]
 
 
+def test_a_run_of_another_cluster_is_one_row_with_its_job_there() -> None:
+    own = run("own", 0.0, job_id="7", state="waiting")
+    there = replace(own, record=replace(own.record, cluster="volta"))
+    job = replace(jobs()[0], id="Volta:7", name="own", cluster="Volta")
+
+    rows = join_rows([*jobs(), job], [there])
+
+    assert len(rows) == len(jobs()) + 1
+    assert [row.job for row in rows if row.run is not None] == [job]
+
+
 class _Queue:
     async def list_jobs(self) -> list[SlurmJob]:
         return jobs()

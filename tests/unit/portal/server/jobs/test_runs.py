@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -183,6 +184,17 @@ def test_a_run_of_another_cluster_says_where_it_is_and_is_stopped_only_there(
     monkeypatch.setenv("SLURM_CLUSTER_NAME", "volta")
     (view,) = asyncio.run(runs.list_runs(n=1))
     assert (view.state, view.record.cluster) == ("running", "")
+
+
+def test_a_run_of_another_cluster_waits_or_runs_as_its_job_there_does() -> None:
+    queued = f"m|7|PENDING|gpu|0:00|1:00|1|8|N/A|N/A|Priority|||{OLDER}"
+    (job,) = parse_queue(queued, "m")
+    there = replace(job, id="Volta:7", cluster="Volta")
+    elsewhere = replace(record(job_id="7"), cluster="volta")
+
+    assert state(elsewhere, Listing(jobs={"7": job}, steps={})) == "unknown"
+    view = view_run(elsewhere, Listing(jobs={"Volta:7": there}, steps={}), None, LATER_S)
+    assert (view.state, view.words) == ("waiting", job.reason)
 
 
 def test_sizes_are_measured_when_asked_for(runs: Runs) -> None:
