@@ -127,8 +127,18 @@ class Sweep:
         return pandas.DataFrame(self.rows())
 
     def open_points(self) -> list[int]:
-        """Return the numbers of the points without a result that neither run nor wait."""
+        """Return the numbers of the points without a result that neither run nor wait.
+
+        Raises:
+            LaunchError: If one may run or wait on another cluster.
+        """
         points = self.table().points
+        if there := self._elsewhere(points):
+            raise LaunchError(
+                f"Points of {self.name} were begun on the cluster {there}, and only a session "
+                "there knows whether they still run or wait. Continue it there, or give this sweep "
+                "another name."
+            )
         return [n for n, each in enumerate(points) if each.state not in _HAS_ENDED | _OPEN]
 
     def is_under_way(self) -> bool:
@@ -170,6 +180,8 @@ class Sweep:
 
     def stop(self) -> None:
         """Cancel the points that run or wait; those that are done stay."""
+        if self.folder.was_elsewhere and (there := self._elsewhere(self.table().points)):
+            show(f"Points on the cluster {there} go on. Stop them in a session there.\n")
         jobs = self.folder.read_jobs()
         if not jobs:
             return
@@ -203,10 +215,18 @@ class Sweep:
         n_gpus = self.folder.run(index).read_plan().n_ranks
         return explain_waiting(queued[index].reason, queued[index].state, n_gpus)
 
+    def _elsewhere(self, points: Sequence[Point]) -> str:
+        """Return the cluster on which a point may run or wait that this one does not know."""
+        unknown = (self.folder.run(n) for n, one in enumerate(points) if one.state == "unknown")
+        return next((run.elsewhere for run in unknown if run.elsewhere), "")
+
     def _read(self, index: int, queued: Mapping[int, commands.JobState] | None) -> Point:
         if index in self._ended:
             return self._ended[index]
         folder, job = self.folder.run(index), (queued or {}).get(index)
+        if job is None and self.folder.was_elsewhere and folder.elsewhere:
+            # The queue of this cluster does not tell.
+            queued = None
         end = None if job is not None and job.is_waiting else folder.read_end()
         if end is not None and end.word == "stopped" and (queued is None or job is not None):
             # Slurm told it to end, and may have it in the queue again.

@@ -134,6 +134,11 @@ class SweepFolder:
         except FileNotFoundError:
             return []
 
+    @property
+    def was_elsewhere(self) -> bool:
+        """Whether arrays of another cluster have run it, too."""
+        return any(path != self._jobs for path in self.path.glob("jobs-*"))
+
     def write_losses(self, index: int, losses: Losses) -> None:
         """Write the losses of point `index` by percent of its steps."""
         self._write(f"points/{index}/losses.json", json.dumps(dict(losses)).encode())

@@ -66,10 +66,10 @@ def sweep(tmp_path: Path) -> Sweep:
 @pytest.fixture
 def slurm(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What Slurm says of the tasks of the arrays 7 and 9: that are queued, and that have ended."""
-    told: dict[str, Any] = {"queued": {}, "ends": {}}
+    told: dict[str, Any] = {"queued": {}, "ends": {}, "jobs": [7, 9]}
 
     def answer(what: str, job_ids: list[int]) -> Any:
-        assert job_ids == [7, 9]
+        assert job_ids == told["jobs"]
         return told[what]
 
     monkeypatch.setattr(array_tasks, "task_states", lambda ids: answer("queued", ids))
@@ -115,6 +115,28 @@ def test_a_sweep_of_which_no_point_runs_says_why(sweep, slurm, second: str, wait
     assert waits in said.waits
     assert bool(said.waits) is bool(waits)
     assert said.waits in said.html()
+
+
+def test_a_point_that_may_run_on_another_cluster_is_not_run_here_too(
+    sweep, slurm, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SLURM_CLUSTER_NAME", "volta")
+    sweep.folder.add_job(3)
+    for index in (0, 1):
+        sweep.folder.run(index).write_plan(PLAN)
+    sweep.folder.run(0).write_end(End(status=143, was_stopped=True))
+    monkeypatch.setenv("SLURM_CLUSTER_NAME", "kepler")
+    slurm["jobs"] = []
+
+    assert states(sweep) == ["unknown", "unknown"]
+    with pytest.raises(LaunchError, match="begun on the cluster volta"):
+        sweep.open_points()
+    sweep.stop()
+    assert "Points on the cluster volta go on." in capsys.readouterr().out
+
+    for index in (0, 1):
+        sweep.folder.run(index).write_end(End(status=1, reason="It failed."))
+    assert sweep.open_points() == [0, 1], "what has failed there is run here"
 
 
 def test_what_slurm_ended_says_why_and_is_run_again(sweep, slurm) -> None:
