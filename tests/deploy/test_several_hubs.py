@@ -12,7 +12,6 @@ import pytest
 import requests
 
 from deploy.one_machine.supervisor import pid_of
-from tests.support.eventually import eventually
 from tests.support.kernels import run_cell
 from tests.support.portal_client import ADDRESS, PortalClient, sessions_of
 from tests.support.put_back import put_back
@@ -41,13 +40,6 @@ def clients() -> Iterator[dict[str, PortalClient]]:
             clients[user] = PortalClient(user, address=f"{ADDRESS}/{hub}")
             assert urlsplit(clients[user].login().url).path == f"/{hub}/hub/home"
         yield clients
-
-
-def test_the_password_is_asked_for_at_any_hub(clients: dict[str, PortalClient]) -> None:
-    for user, hub in USERS.items():
-        for entrance in USERS.values():
-            browser = PortalClient(user, address=f"{ADDRESS}/{entrance}")
-            assert urlsplit(browser.login().url).path == f"/{hub}/hub/home"
 
 
 @dataclass
@@ -99,22 +91,3 @@ def test_a_hub_that_is_killed_takes_no_session_with_it(clients: dict[str, Portal
     finally:
         for user, client in clients.items():
             client.stop(tokens[user])
-
-
-def test_a_user_moves_with_the_end_of_the_session(clients: dict[str, PortalClient]) -> None:
-    ada = clients["ada"]
-    token = ada.token()
-    ada.start(token, gpus=1)
-    try:
-        run("dsportal", "users", "move", "ada", "/b/", "--yes")
-        entrance = PortalClient("ada", address=f"{ADDRESS}/b")
-        assert urlsplit(entrance.login().url).path == "/a/hub/home"
-        assert ada.server(token)["ready"]
-    finally:
-        ada.stop(token)
-
-    def arrives() -> bool:
-        entrance = PortalClient("ada", address=f"{ADDRESS}/a")
-        return urlsplit(entrance.login().url).path == "/b/hub/home"
-
-    eventually(arrives, timeout_s=30)

@@ -6,13 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import pytest
 import requests
 
 from tests.hub.private_hub import PrivateHub
 
 MIB = 1024 * 1024
-SMALL = b"x" * (MIB - 1024)
 # What three bodies of 90 MiB may leave behind; kept, they were over 400.
 MOST_GROWTH_MIB = 16
 
@@ -46,15 +44,6 @@ def answer_to_head(url: str, *lines: str) -> str:
         return sock.recv(65536).decode()
 
 
-@pytest.mark.parametrize("path", ["/hub/login", "/hub/api/users", "/hub/spawn", "/hub/nowhere"])
-def test_a_long_body_is_refused_before_it_is_sent(private_hub: PrivateHub, path: str) -> None:
-    answer = answer_to_head(f"{private_hub.direct_url}{path}", f"Content-Length: {90 * MIB}")
-
-    assert answer.startswith("HTTP/1.1 413 ")
-    assert "more than 1024 KiB" in answer
-    assert "Upload files in a running session" in answer
-
-
 def test_who_asks_for_leave_to_send_a_long_body_is_not_given_it(private_hub: PrivateHub) -> None:
     answer = answer_to_head(
         f"{private_hub.direct_url}/hub/login",
@@ -64,12 +53,6 @@ def test_who_asks_for_leave_to_send_a_long_body_is_not_given_it(private_hub: Pri
 
     assert answer.startswith("HTTP/1.1 413 ")
     assert "100 (Continue)" not in answer
-
-
-def test_a_body_under_the_limit_comes_to_its_handler(private_hub: PrivateHub) -> None:
-    answer = requests.post(f"{private_hub.direct_url}/hub/api/users", data=SMALL, timeout=30)
-
-    assert answer.status_code == 403
 
 
 def test_three_long_bodies_leave_the_hubs_memory_as_it_was(private_hub: PrivateHub) -> None:

@@ -30,19 +30,6 @@ def test_the_page_asks_for_times_and_free_gpus_as_json(hub: PrivateHub) -> None:
     assert four["start"].endswith("; 1 GPU would start now")
 
 
-def test_a_choice_over_a_limit_is_disabled_with_its_owner_and_cannot_be_forced(
-    hub: PrivateHub,
-) -> None:
-    hub.set_cluster(max_gpus=2)
-    browser = log_in(hub)
-
-    page = browser.get("/hub/spawn/ada?gpus=4")
-
-    assert page.text.count("The limit of the account research is 2 GPUs in a session.") == 2
-    assert page.text.count(" disabled>") == 2
-    assert [c["gpus"] for c in choices(browser, "ada") if c["refusal"]] == ["3 GPUs", "4 GPUs"]
-
-
 def test_nobody_sees_what_others_may_choose(hub: PrivateHub) -> None:
     assert log_in(hub, "linus").get("/hub/portal/choices/ada").status_code == 404
     anonymous = requests.get(f"{hub.url}/hub/portal/choices/ada", timeout=10)

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import pwd
-import re
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -184,42 +183,6 @@ def test_a_kernel_gets_gpus_by_a_cell_and_gives_them_back(session: Session) -> N
     assert session.run(WHERE).split()[1] == "2"
 
 
-def test_a_cell_in_a_job_is_interrupted(session: Session) -> None:
-    session.run("%gpu 1")
-    session.has(1)
-
-    async def interrupt() -> str:
-        socket = await connect(session, session.kernel)
-        running = asyncio.create_task(run_over(socket, "import time; time.sleep(80)"))
-        await asyncio.sleep(0)
-        await asyncio.to_thread(
-            eventually,
-            lambda: (
-                ask(session, "GET", f"api/kernels/{session.kernel}")["execution_state"] == "busy"
-            ),
-            30,
-        )
-        url = f"{session.host}/user/{USER}/api/kernels/{session.kernel}/interrupt"
-        await asyncio.to_thread(session.http.post, url, timeout=30)
-        await asyncio.wait_for(running, 20)
-        await close_websocket(socket)
-        return "interrupted"
-
-    assert asyncio.run(interrupt()) == "interrupted"
-    assert session.run("1 + 1") == "2"
-
-
-def test_a_cancelled_job_brings_the_kernel_home_with_words(session: Session) -> None:
-    session.run("%gpu 1")
-    session.has(1)
-    subprocess.run(["scancel", kernel_jobs()[0].split()[1]], check=True, timeout=30)
-
-    session.has(0)
-    assert "runs in the session again" in session.gpus["reason"]
-    assert any("are gone" in notice for notice in notices(session))
-    assert not session.run(WHERE).startswith("kernel-of-")
-
-
 def test_the_hub_counts_the_gpus_of_a_kernel_with_its_session(session: Session) -> None:
     session.run("%gpu 2")
     session.has(2)
@@ -236,26 +199,6 @@ def test_while_the_portal_is_drained_no_kernel_gets_gpus(session: Session) -> No
         run(DSPORTAL, "drain", "--yes", "--message", "New disks until noon.")
         assert "New disks until noon. Until that is over" in session.run("%gpu 1")
         assert not kernel_jobs()
-
-
-def test_an_r_kernel_runs_on_gpus_with_its_variables(session: Session) -> None:
-    session.start_kernel("ir")
-    session.run("x <- 1")
-    button = f"portal/api/kernels/{session.kernel}/gpus"
-    ask(session, "POST", button, json={"gpus": 1})
-    session.has(1)
-    where = "cat(x, Sys.getenv('SLURM_JOB_NAME'), Sys.getenv('SLURM_GPUS_ON_NODE'))"
-    assert re.fullmatch(r"1 kernel-of-\d+ 1", session.run(where))
-
-    ask(session, "POST", button, json={"gpus": 0})
-    session.has(0)
-    assert "kernel-of" not in session.run("x <- x + 1; " + where)
-    assert session.run("cat(x)") == "2"
-
-
-def test_a_type_that_no_node_has_is_refused(session: Session) -> None:
-    assert "You asked for 1 h999 GPU" in session.run("%gpu h999:1")
-    assert not kernel_jobs()
 
 
 def test_a_session_knows_the_limits_of_its_user_and_when_gpus_are_free(session: Session) -> None:

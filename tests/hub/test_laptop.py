@@ -277,12 +277,3 @@ def test_a_session_gets_more_time_and_its_kernel_gpus(laptop: Laptop) -> None:
     # It ends the connection, too.
     assert laptop.ssh(NAME, "dsportal stop --yes").stdout == "Your session stops.\n"
     eventually(lambda: not sessions_of(USER), timeout_s=30)
-
-
-def test_what_the_hub_refuses_is_told_in_its_words(laptop: Laptop) -> None:
-    refused = laptop.portal("start", "--gpus", "9")
-
-    assert refused.returncode == 1
-    assert re.match("dsportal: .*4", refused.stderr)
-    assert "GPU" in refused.stderr
-    assert sessions_of(USER) == []

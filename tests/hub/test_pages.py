@@ -67,15 +67,6 @@ def test_of_the_documentation_only_the_guides_for_users_are_served(
     assert requests.get(f"{hub.url}/hub/help/{path}", timeout=10).status_code in {403, 404}
 
 
-def test_after_the_login_comes_the_server_page_and_nothing_starts(ada: Browser) -> None:
-    page = ada.get("/")
-
-    assert page.url.endswith("/hub/home")
-    assert "My Server" in words(page)
-    assert "Not running" in words(page)
-    assert "Stop My Server" not in words(page)
-
-
 def test_a_wrong_password_brings_the_login_page_again_with_the_name_kept(hub: PrivateHub) -> None:
     page = Browser(hub).log_in("grace", "wrong")
 
@@ -90,23 +81,6 @@ def test_a_name_with_a_control_character_is_refused_although_the_rest_is_right(
     hub: PrivateHub, name: str
 ) -> None:
     assert Browser(hub).log_in(name, PASSWORD).status_code == 403
-
-
-def test_the_form_shows_every_choice_and_starts_without_javascript(ada: Browser) -> None:
-    form = ada.get("/hub/spawn/ada")
-    assert re.findall(r'name="gpus" value="(\d)"', form.text) == ["0", "1", "2", "3", "4"]
-    assert "8 of 8" in words(form)
-
-    ada.choose("ada", gpus="2")
-
-    home = eventually(lambda: is_running(ada), timeout_s=20)
-    for fact in ("GPUs 2 simulated", "Node node01", "Time left 7 h 5", "Stop My Server"):
-        assert fact in home
-
-
-def is_running(browser: Browser) -> str | None:
-    text = words(browser.get("/hub/home"))
-    return text if "Running" in text else None
 
 
 @pytest.mark.parametrize("gpus", ["9", "<b>1</b>", ""])

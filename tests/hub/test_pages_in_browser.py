@@ -244,18 +244,6 @@ def test_the_back_button_leads_to_no_second_start(page: Page, hub: PrivateHub) -
     expect(page.get_by_role("heading", name="Your session is starting")).to_be_visible()
 
 
-def test_a_start_that_fails_turns_into_the_failure_page(page: Page, hub: PrivateHub) -> None:
-    hub.set_cluster(step=1)
-    start(page)
-
-    hub.set_cluster(failure="The node node01 failed. Start again; Slurm takes another node.")
-
-    expect(page.locator("h1")).to_have_text("Your session did not start")
-    expect(page.get_by_role("alert")).to_contain_text("The node node01 failed.")
-    page.get_by_role("link", name="Try again").click()
-    expect(page.locator("input[name=gpus]").first).to_be_visible()
-
-
 def test_stop_my_server_stops_it_and_shows_so(page: Page, hub: PrivateHub) -> None:
     start(page)
     page.wait_for_url(re.compile("/user/ada"))
@@ -386,16 +374,6 @@ def test_the_form_says_that_its_user_is_signed_out(page: Page) -> None:
     page.evaluate("document.getElementById('spawn_form').dispatchEvent(new Event('change'))")
 
     expect(page.get_by_role("alert")).to_contain_text("You are signed out.")
-
-
-def test_a_choice_that_has_to_wait_can_still_be_started(page: Page, hub: PrivateHub) -> None:
-    hub.set_cluster(sinfo=node_line("node01", n_used=4), step=1)
-    page.goto("/hub/spawn/ada")
-    expect(page.get_by_text("has to wait")).to_have_count(4)
-
-    page.get_by_role("button", name="Start").click()
-
-    page.wait_for_url(re.compile("/hub/spawn-pending/ada"))
 
 
 @pytest.mark.parametrize(("scheme", "is_dark"), [("light", False), ("dark", True)])

@@ -9,13 +9,11 @@ from pathlib import Path
 import nbformat
 import psutil
 import pytest
-import requests
 from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support.eventually import eventually
 from tests.support.portal_below import (
-    N_WORKERS,
     START_TIMEOUT_MS,
     PortalBelow,
     running_portal_below,
@@ -95,21 +93,6 @@ def test_what_is_saved_while_the_proxy_is_away_is_saved_when_it_is_back(
     expect(page.locator(".jp-Dialog")).to_have_count(0)
     # The file is there before its page has heard of it.
     expect(page.locator(".jp-mod-dirty")).to_have_count(0)
-
-
-def test_each_worker_has_a_lost_route_again_after_the_first_request_that_misses_it(
-    page: Page, portal: PortalBelow
-) -> None:
-    url = f"{portal.url}/user/{OWNER}/lab"
-    cookies = {one["name"]: one["value"] for one in page.context.cookies(url)}
-    portal.lose_route(OWNER)
-
-    page.context.request.get(url)
-
-    # Each with a connection of its own, which the next worker takes.
-    answers = [requests.get(url, cookies=cookies, timeout=30) for _ in range(2 * N_WORKERS)]
-    assert {answer.status_code for answer in answers} == {200}
-    assert {answer.url for answer in answers} == {url}
 
 
 @pytest.mark.release

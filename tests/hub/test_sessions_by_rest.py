@@ -42,20 +42,6 @@ def wait_until_ready(client: PortalClient, token: str) -> None:
     eventually(lambda: client.server(token).get("ready"), timeout_s=90)
 
 
-def test_a_session_is_one_slurm_job_with_8_cores_and_48_gb_a_gpu(
-    grace: PortalClient, token: str, no_session: None
-) -> None:
-    job = start(grace, token, {"opens": "Notebook"})
-
-    assert job.user == USER
-    assert job.n_cpus == 8
-    assert job.memory == "48G"
-    assert job.walltime == "8:00:00"
-    assert ":1" in job.gres
-    wait_until_ready(grace, token)
-    assert grace.http.get(f"{ADDRESS}/user/{USER}/", timeout=30).url.endswith("/tree")
-
-
 @pytest.mark.release
 def test_a_suspended_session_is_said_on_every_page_until_it_is_resumed(
     grace: PortalClient, token: str, no_session: None
@@ -89,12 +75,3 @@ def test_a_session_that_still_starts_can_be_stopped(
     grace.rest("DELETE", f"/users/{USER}/server", token)
 
     eventually(lambda: not sessions_of(USER), timeout_s=10)
-
-
-def test_a_token_of_one_user_starts_nothing_for_another() -> None:
-    ada = PortalClient("ada")
-    ada.login()
-
-    answer = ada.rest("POST", f"/users/{USER}/server", ada.token(), json={"gpus": 1})
-
-    assert answer.status_code == 404

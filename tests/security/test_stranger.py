@@ -11,7 +11,6 @@ from tests.support.portal_client import ADDRESS
 
 pytestmark = pytest.mark.cluster
 
-MIB = 1024 * 1024
 PROXY_API = "http://127.0.0.1:8001/api/routes"
 N_TRIES = 3
 

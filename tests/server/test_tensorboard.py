@@ -98,11 +98,6 @@ def users_server(tensorboard_python: Path) -> Iterator[NotebookServer]:
         server.stop()
 
 
-def output_of(argv: list[str], user_id: int) -> str:
-    identity = {"user": user_id, "group": user_id, "extra_groups": []}
-    return subprocess.run(argv, capture_output=True, text=True, timeout=30, **identity).stdout
-
-
 @needs_root
 def test_another_user_of_the_node_reaches_nothing(users_server: NotebookServer) -> None:
     board = users_server.open("logs")

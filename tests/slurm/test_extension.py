@@ -134,28 +134,6 @@ def test_the_user_extends_with_a_token_of_their_own_and_nobody_else_does(
     assert limit() == "3:00:00"
 
 
-def test_a_site_that_extends_nothing_says_so(hub: PrivateHub, token: str) -> None:
-    hub.start()
-    wait_until_ready(hub)
-
-    answer = ask(hub, token)
-
-    assert answer.status_code == 409
-    assert "does not extend sessions" in answer.json()["message"]
-
-
-@pytest.mark.release
-def test_a_session_is_not_extended_beyond_the_sites_hours(hub: PrivateHub, token: str) -> None:
-    hub.start(**ONE_HOUR | {"max_extended_hours": 2.5})
-    wait_until_ready(hub)
-
-    assert ask(hub, token).status_code == 200
-    assert limit() == "2:30:00"
-    answer = ask(hub, token)
-
-    assert "This site allows 2.5 hours in all" in answer.json()["message"]
-
-
 def test_a_session_is_not_extended_beyond_its_partition(hub: PrivateHub, token: str) -> None:
     change = ["scontrol", "update", "PartitionName=jupyter"]
     with put_back([*change, "MaxTime=1-00:00:00"]):

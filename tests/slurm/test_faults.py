@@ -58,10 +58,6 @@ def _run(*argv: str) -> str:
     return done.stdout.strip()
 
 
-def job_ids() -> list[int]:
-    return [job.job_id for job in sessions()]
-
-
 def is_same(hub: PrivateHub, before: dict[str, object]) -> bool:
     """The session is ready, with the same job as before."""
     return bool(hub.server(USER).get("ready")) and hub.session(USER) == before

@@ -41,16 +41,6 @@ def ask(checks: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def test_a_full_home_refuses_a_session_with_the_cure_and_queues_nothing(hub: PrivateHub) -> None:
-    with full_home(USER):
-        answer = hub.rest("POST", f"/users/{USER}/server", {"gpus": 1})
-
-        assert answer.status_code == 409
-        assert "0 MiB" in answer.json()["message"]
-        assert "from a rescue session" in answer.json()["message"]
-        assert sessions() == []
-
-
 def test_a_rescue_session_starts_although_the_home_is_full_and_writes_nothing_there(
     hub: PrivateHub,
 ) -> None:
@@ -69,14 +59,6 @@ def test_a_rescue_session_starts_although_the_home_is_full_and_writes_nothing_th
         assert asked.strip() == "1|2G|N/A|1:00:00"
         files = [path.name for path in home.rglob("*") if path.is_file()]
         assert files == ["big"]
-
-
-@pytest.mark.parametrize("options", [{"rescue": 1, "gpus": 1}, {"rescue": 2}, {"rescue": {}}])
-def test_a_rescue_session_has_nothing_to_choose(hub: PrivateHub, options: object) -> None:
-    answer = hub.rest("POST", f"/users/{USER}/server", options)
-
-    assert answer.status_code == 400
-    assert "A rescue session has no GPU and a fixed length" in answer.json()["message"]
 
 
 def test_a_home_that_hangs_is_told_in_seconds_while_the_hub_answers_others(

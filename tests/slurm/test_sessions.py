@@ -15,7 +15,7 @@ from dsportal.diagnosis import Situation, explain_end
 from dsportal.slurm.states import JobState
 from portal.hub.network.authority import ensure_certificates
 from tests.slurm.conftest import USER, release, session_token, sessions, start, wait_until_ready
-from tests.support.eventually import eventually, throughout
+from tests.support.eventually import eventually
 from tests.support.private_hub import ACCOUNT, ADDRESS, PrivateHub
 
 pytestmark = pytest.mark.cluster
@@ -201,65 +201,6 @@ def job_log() -> str:
         return file.read()
 
 
-@pytest.mark.hub(wait_s=1, exit_code=7)
-def test_a_job_that_dies_before_its_server_answers_is_explained_within_five_seconds(
-    hub: PrivateHub,
-) -> None:
-    before = time.monotonic()
-
-    answer = hub.rest("POST", f"/users/{USER}/server", {"gpus": 1})
-
-    assert answer.status_code == 500
-    message = answer.json()["message"]
-    assert "exit code 7" in message
-    assert "it broke; token=[removed]" in message
-    assert time.monotonic() - before < 1 + 2 + 5
-    assert not hub.server(USER)
-
-
-@pytest.mark.release
-@pytest.mark.hub(running_start_timeout_s=5, start_timeout=1, **HELD)
-def test_a_waiting_session_says_why_and_has_no_time_limit(
-    hub: PrivateHub,
-) -> None:
-    start(hub)
-    eventually(sessions, timeout_s=20)
-    messages, is_released = [], False
-    with requests.get(
-        f"{hub.address}/api/users/{USER}/server/progress",
-        headers={"Authorization": f"token {hub.token}"},
-        stream=True,
-        timeout=60,
-    ) as page:
-        for line in page.iter_lines():
-            if line.startswith(b"data: "):
-                event = json.loads(line.removeprefix(b"data: "))
-                messages.append(event["message"])
-                # The step is told again when its facts change.
-                if event.get("step") == "queued" and not is_released:
-                    # Longer than a start may take once its job runs.
-                    throughout(lambda: hub.server(USER)["pending"] == "spawn", for_s=8)
-                    release()
-                    is_released = True
-                if event.get("ready") or event.get("failed"):
-                    break
-
-    wait_until_ready(hub)
-    text = "\n".join(messages)
-    assert "was submitted, with 1 simulated GPU" in text
-    assert "Server ready" in messages[-1]
-    assert any("put on hold" in message for message in messages), text
-
-
-@pytest.mark.hub(wait_s=600, running_start_timeout_s=3)
-def test_a_server_that_never_answers_is_given_up_after_the_jobs_own_time(hub: PrivateHub) -> None:
-
-    answer = hub.rest("POST", f"/users/{USER}/server", {"gpus": 1})
-
-    assert "did not respond" in answer.text
-    eventually(lambda: not sessions(), timeout_s=10)
-
-
 def test_a_job_that_is_cancelled_outside_the_portal_ends_the_session(hub: PrivateHub) -> None:
     start(hub)
     wait_until_ready(hub)
@@ -360,15 +301,3 @@ def test_no_secret_of_a_session_stands_where_others_can_read_it(hub: PrivateHub)
 def output_of(argv: list[str], wanted: str = "") -> str:
     text = subprocess.run(argv, check=True, capture_output=True, text=True).stdout
     return text if wanted in text else ""
-
-
-@pytest.mark.hub(req_memory="4gb", req_options="--comment=x")
-def test_the_hub_names_what_batchspawner_had_and_the_portal_does_not_use(
-    hub: PrivateHub,
-) -> None:
-
-    start(hub)
-
-    said = "c.SlurmGPUSpawner.req_memory is set and not used"
-    eventually(lambda: said in hub.log(), timeout_s=20)
-    assert "c.SlurmGPUSpawner.req_options" not in hub.log()

@@ -35,7 +35,6 @@ class PortalBelow:
         api_port, public_port, proxy_port = free_ports(3)
         self.root = f"http://127.0.0.1:{public_port}"
         self.url = f"{self.root}{BASE_URL.rstrip('/')}"
-        self._routes_url = f"http://127.0.0.1:{proxy_port}/api/routes"
         text = PORTAL_TOML.read_text()
         for key, value in (
             ("api_port", str(api_port)),
@@ -75,15 +74,6 @@ class PortalBelow:
     def kill_proxy(self) -> None:
         """End the proxy as a crash would."""
         self._kill(self.proxy)
-
-    def lose_route(self, user: str) -> None:
-        """Have the proxy forget a session."""
-        token = (self.folder / "proxy-token").read_text().strip()
-        requests.delete(
-            f"{self._routes_url}{BASE_URL}user/{user}",
-            headers={"Authorization": f"token {token}"},
-            timeout=30,
-        ).raise_for_status()
 
     def kill_hub(self) -> None:
         """End the hub as a crash would."""

@@ -22,7 +22,6 @@ PROXY = Path("/opt/data-scientist-portal/proxy/bin/configurable-http-proxy")
 SHARED_DIR = Path("/opt/data-scientist-portal")
 ACCOUNT = "dsportal"
 ADDRESS = "10.77.0.1"
-ANSWER_TIMEOUT_S = 60
 
 # Answers as jupyterhub-singleuser does, and starts in a tenth of the time.
 TRIVIAL_SERVER = """\

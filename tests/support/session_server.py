@@ -14,7 +14,6 @@ from tests.lab.benchmarks.session.stand_in_hub import PREFIX, TOKEN, USER, runni
 from tests.support.checkout import PYTHONPATH
 from tests.support.told import told
 
-CHECKOUT = Path(__file__).parents[2]
 TIMEOUT_S = 120
 
 

@@ -13,7 +13,6 @@ from deploy.environments.builder.plan import Plan
 from tests.support.checkout import PYTHONPATH
 from tests.support.outcomes import read_outcomes
 
-CHECKOUT = Path(__file__).resolve().parents[2]
 PYTHON = Plan().environment("tensorflow") / "bin/python"
 # TensorFlow's import alone takes a minute on a machine that does much else.
 TIMEOUT_S = 600

@@ -193,27 +193,6 @@ POLICY = (
             "another partition",
         ),
         (
-            SUBMIT_FAILED + "Requested time limit is invalid (missing or exceeds some limit)\n",
-            "more time than the partition jupyter allows",
-            "fewer hours",
-        ),
-        (
-            SUBMIT_FAILED + "Invalid qos specification\n",
-            "does not exist, or you may not use it",
-            "without a QOS",
-        ),
-        (SUBMIT_FAILED + "Requested reservation is invalid\n", "reservation", "without"),
-        (
-            SUBMIT_FAILED + "Access denied to requested reservation\n",
-            "for other users",
-            "without a reservation",
-        ),
-        (
-            SUBMIT_FAILED + "Invalid generic resource (gres) specification\n",
-            "no GPUs of the type",
-            "without a GPU type",
-        ),
-        (
             "sbatch: error: CPU count per node can not be satisfied\n"
             + SUBMIT_FAILED
             + "Requested node configuration is not available\n",
@@ -226,23 +205,6 @@ POLICY = (
             + "Requested node configuration is not available\n",
             "as much memory",
             "fewer GPUs",
-        ),
-        (
-            SUBMIT_FAILED + "Unable to contact slurm controller (connect failure)\n",
-            "not responding",
-            "Try again",
-        ),
-        (SUBMIT_FAILED + "Protocol authentication error\n", "who you are", "Try again"),
-        (SUBMIT_FAILED + "System submissions disabled\n", "not accepting new jobs", "later"),
-        (
-            SUBMIT_FAILED + "User's group not permitted to use this partition\n",
-            "Your groups may not use the partition jupyter",
-            "another partition",
-        ),
-        (
-            SUBMIT_FAILED + "Required partition not available (inactive or drain)\n",
-            "not accepting jobs",
-            "another partition",
         ),
     ],
 )

@@ -8,8 +8,6 @@ import pytest
 
 from tests.support.checkout import PYTHONPATH
 
-CHECKOUT = Path(__file__).parents[4]
-
 
 @pytest.fixture
 def modules(tmp_path: Path) -> Path:

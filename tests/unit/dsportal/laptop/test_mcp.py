@@ -3,7 +3,7 @@
 import asyncio
 import queue
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -16,7 +16,6 @@ from dsportal.laptop.setup import known_portal
 from tests.support.agent import Agent
 from tests.unit.dsportal.laptop.conftest import Hub
 
-Talk = Callable[..., Any]
 STATELESS = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
 
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import errno
 import json
 import logging
 import sys
@@ -163,19 +162,6 @@ def test_what_is_reported_is_logged_where_the_list_cannot_be_told(monkeypatch, c
     log.finish()
 
     assert mlflow.logged == [("7", "loss", 1.0, 1)]
-
-
-def test_a_training_goes_on_where_the_disk_is_full(monkeypatch, clock):
-    mlflow = use(monkeypatch, Mlflow())
-
-    def refuse(*arguments, **named):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    mlflow.log_metric = refuse
-    log = TrainingLog()
-
-    log.note(1, 0, 1.0)
-    log.finish()
 
 
 class Summary:

@@ -299,15 +299,3 @@ def test_an_empty_list_says_so(home: Path, capsys: pytest.CaptureFixture[str]) -
     assert main(["environments", "list"]) == 0
 
     assert "To add one: dsportal environments add ID" in capsys.readouterr().out
-
-
-def test_without_a_terminal_removing_needs_the_option(
-    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    add_entry(home / OWN_PATH, "mine", {"conda": "/c"}, is_own=True)
-    monkeypatch.setattr("sys.stdin", io.StringIO())
-
-    assert main(["environments", "remove", "mine"]) == 1
-
-    assert "Use --yes" in capsys.readouterr().err
-    assert read_registry(home / "site.toml", home).environments

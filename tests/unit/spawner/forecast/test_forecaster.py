@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from spawner.errors import JobRejectedError, SlurmError, SlurmUnavailableError
-from spawner.forecast.forecaster import Forecast, Forecaster, Rejection, parse_test_only
+from spawner.forecast.forecaster import Forecaster, Rejection, parse_test_only
 from spawner.forecast.query import ForecastQuery, forecast_query
 from spawner.options.offer import Offer
 from spawner.settings.resources import ResourceSettings
@@ -146,32 +146,6 @@ async def test_another_size_user_or_partition_is_another_question() -> None:
     ):
         await forecaster.forecast(question)
     assert len(cluster.questions) == 7
-
-
-async def test_users_who_ask_at_once_share_one_question() -> None:
-    cluster = Cluster()
-    cluster.may_answer.clear()
-    forecaster = cluster.forecaster()
-    asking = [asyncio.create_task(forecaster.forecast(QUESTION)) for _ in range(20)]
-    await asyncio.sleep(0)
-    cluster.may_answer.set()
-    answers = await asyncio.gather(*asking)
-    assert len(cluster.questions) == 1
-    assert all(isinstance(answer, Forecast) for answer in answers)
-
-
-async def test_one_who_leaves_does_not_take_the_answer_from_the_others() -> None:
-    cluster = Cluster()
-    cluster.may_answer.clear()
-    forecaster = cluster.forecaster()
-    leaves = asyncio.create_task(forecaster.forecast(QUESTION))
-    await asyncio.sleep(0)
-    stays = asyncio.create_task(forecaster.forecast(QUESTION))
-    await asyncio.sleep(0)
-    leaves.cancel()
-    cluster.may_answer.set()
-    assert isinstance(await stays, Forecast)
-    assert len(cluster.questions) == 1
 
 
 async def test_slurm_is_asked_only_so_often_a_minute() -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,6 @@ from spawner.slurm.job_script import JobPlan
 from spawner.slurm.jobs import JobKey, JobRecord
 
 LOG = logging.getLogger("forecasts")
-NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 QUESTION = ForecastQuery(
     user="ada",
     plan=JobPlan(

@@ -16,7 +16,6 @@ from portal.server.environments.tasks import State, Task, Tasks
 from tests.support.checkout import PYTHONPATH
 from tests.support.wheels import make_wheel
 
-CHECKOUT = Path(__file__).parents[5]
 TIMEOUT_S = 120
 
 

@@ -100,14 +100,6 @@ def test_a_page_of_another_site_may_not(notebook_server: NotebookServer, board: 
     assert answer.status_code == 403
 
 
-def test_the_rest_interface_wants_the_cross_site_token(notebook_server: NotebookServer) -> None:
-    url = f"{notebook_server.host}/user/ada/portal/api/tensorboards"
-
-    answer = browser(notebook_server).post(url, json={"logdir": "logs"}, timeout=30)
-
-    assert answer.status_code == 403
-
-
 def test_pages_may_be_framed_by_this_host_only(
     notebook_server: NotebookServer, board: Board
 ) -> None:

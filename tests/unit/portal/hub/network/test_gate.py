@@ -22,7 +22,6 @@ from portal.hub.settings.traffic import TrafficSettings
 
 ADA = Sender(Kind.USER, "ada")
 GRACE = Sender(Kind.USER, "grace")
-OPERATOR = Sender(Kind.SERVICE, "dsportal-operator")
 STRANGER = Sender(Kind.ADDRESS, "192.0.2.7")
 TRAFFIC = TrafficSettings(
     user_requests_per_s=1,
@@ -77,30 +76,6 @@ class Entrance:
 @pytest.fixture
 def entrance(monkeypatch: pytest.MonkeyPatch) -> Entrance:
     return Entrance(monkeypatch)
-
-
-@pytest.mark.parametrize("sender", [ADA, STRANGER])
-def test_who_has_used_up_the_burst_is_refused_and_nobody_else_is(
-    entrance: Entrance, sender: Sender
-) -> None:
-    assert entrance.ask_until_refused(sender) == 10
-
-    for other in {ADA, GRACE, STRANGER} - {sender}:
-        assert isinstance(entrance.ask(other), Admission)
-    # A second earns one more.
-    entrance.clock.now_s += 1
-    assert entrance.ask_until_refused(sender) == 1
-
-
-def test_the_sites_own_programs_are_not_counted(entrance: Entrance) -> None:
-    assert [entrance.ask(OPERATOR) for _ in range(100)] == [None] * 100
-
-
-def test_health_costs_nothing_even_for_who_is_refused(entrance: Entrance) -> None:
-    entrance.ask_until_refused(ADA)
-
-    assert entrance.ask(ADA, "/hub/health") is None
-    assert isinstance(entrance.ask(ADA, "/hub/healthy"), Refusal)
 
 
 def test_sign_ins_count_apart_from_everything_else(entrance: Entrance) -> None:

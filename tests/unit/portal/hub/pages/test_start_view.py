@@ -6,15 +6,12 @@ from typing import Any
 
 import pytest
 
-from dsportal.slurm.states import JobState
 from portal.hub.pages.failure_view import describe_failure
 from portal.hub.pages.start_view import START_STEPS, describe_start
 from portal.hub.pages.time_tags import render_fact, render_time
 from spawner.errors import JobRejectedError, PreflightError
 from spawner.session.progress import Fact, Progress
-from spawner.session.session_end import JobEndedError
 from spawner.session.spawn_error import RESCUE_PAGE, StartFailedError
-from spawner.slurm.jobs import JobEnd
 
 NOW = datetime(2026, 11, 20, 14, 20, tzinfo=timezone(timedelta(hours=1), "CET"))
 
@@ -80,23 +77,6 @@ def test_a_start_of_which_nothing_is_told_yet_stands_at_the_first_step() -> None
 
 def failed(error: Exception, **options: object) -> Any:
     return describe_failure(error, SimpleNamespace(user_options=options, most_gpus=4))
-
-
-def test_a_failure_has_sentence_step_facts_and_ways_to_try_again() -> None:
-    end = JobEnd(state=JobState.OUT_OF_MEMORY, exit_code=0, signal=9, node="node01")
-    error = JobEndedError("It broke. Take more.", next_step="Take more.", end=end, job_id=17)
-
-    view = failed(StartFailedError(error, log_lines="Killed"), gpus="2", hours=4)
-
-    assert (view.sentence, view.next_step) == ("It broke.", "Take more.")
-    assert dict(view.facts) == {
-        "State in Slurm": "OUT_OF_MEMORY",
-        "Signal": "9",
-        "Node": "node01",
-        "Slurm job": "17",
-    }
-    assert view.options == {"gpus": "2", "hours": "4"}
-    assert view.correction_query == "gpus=3&hours=4"
 
 
 def test_a_refusal_of_slurm_has_its_sentence_alone() -> None:

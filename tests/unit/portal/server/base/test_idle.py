@@ -113,15 +113,6 @@ def test_typing_during_the_warning_keeps_the_session() -> None:
     assert session.watch.view().ends_in_s is None
 
 
-def test_the_button_keeps_the_session() -> None:
-    session = SessionMonitor()
-    session.go_on(650)
-
-    session.watch.keep(session.now_s)
-
-    assert session.go_on(595) is IdleState.USED
-
-
 @pytest.mark.parametrize("gpus", [(), (None,), (None, 0.0)])
 def test_a_gpu_whose_use_is_not_known_leaves_it_to_the_rest(
     gpus: tuple[float | None, ...],

@@ -80,27 +80,6 @@ def test_a_link_in_place_of_the_part_is_not_followed(upload: Upload, tmp_path: P
     assert (tmp_path / "away").read_bytes() == b""
 
 
-@pytest.mark.parametrize("reason", [errno.ENOSPC, errno.EDQUOT])
-def test_a_full_disk_or_quota_leaves_what_had_arrived(
-    upload: Upload, monkeypatch: pytest.MonkeyPatch, reason: int
-) -> None:
-    upload.write(0, b"abc", replaces=False)
-    write = os.pwrite
-
-    def fill(descriptor: int, data: bytes, offset: int) -> int:
-        if offset == 3:
-            return write(descriptor, bytes(data)[:1], offset)
-        raise OSError(reason, os.strerror(reason))
-
-    monkeypatch.setattr(os, "pwrite", fill)
-    with pytest.raises(PortalError, match="or your quota there, is full, and 1 MiB"):
-        upload.write(3, b"def", replaces=False)
-
-    assert upload.part.read_bytes() == b"abc"
-    monkeypatch.undo()
-    assert upload.write(3, b"def", replaces=False) == 6
-
-
 def test_what_has_arrived_can_be_removed(upload: Upload) -> None:
     upload.write(0, b"abc", replaces=False)
 

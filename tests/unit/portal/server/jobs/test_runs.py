@@ -114,10 +114,6 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runs:
     return Runs(tmp_path, JobQueue("", tmp_path))
 
 
-def end_newer(runs: Runs) -> None:
-    RunFolder(runs.parent / NEWER).write_end(End(status=1))
-
-
 def test_the_newest_run_comes_first(runs: Runs) -> None:
     views = asyncio.run(runs.list_runs())
     assert [view.record.name for view in views] == [NEWER, OLDER]
@@ -203,10 +199,6 @@ def test_sizes_are_measured_when_asked_for(runs: Runs) -> None:
     size = asyncio.run(runs.list_runs())[0].size
     assert size is not None
     assert size.n_bytes > 0
-
-
-def trim(runs: Runs, most_bytes: int, n_kept: int = 1) -> list[str]:
-    return asyncio.run(runs.trim(most_bytes, n_kept))
 
 
 def test_who_stops_a_run_that_comes_again_cancels_the_next_one(

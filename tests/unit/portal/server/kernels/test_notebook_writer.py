@@ -97,12 +97,6 @@ def test_the_next_page_is_not_told_again_what_the_notebook_has(watch: Watch, pat
     assert nbformat.read(path, 4).cells[0].execution_count == listed["execution_count"]
 
 
-def test_the_end_of_a_session_writes_although_a_page_is_there(watch: Watch, path: Path) -> None:
-    watch.say("epoch 1\n")
-    asyncio.run(writer(watch, path).stop())
-    assert shown(path) == "epoch 1\n"
-
-
 def test_a_notebook_that_is_gone_does_not_stop_the_end(
     watch: Watch, path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -161,11 +155,6 @@ def test_a_cell_that_ended_without_a_page_has_its_output() -> None:
     assert cell.outputs[0].text == "epoch 1\n"
     assert cell.execution_count == 3
     assert cell.metadata.trusted
-
-
-def test_a_cell_that_runs_has_what_it_showed_so_far() -> None:
-    cell = write(notebook(id="c1"), executed(stream("epoch 1\n")))
-    assert [output.text for output in cell.outputs] == ["epoch 1\n"]
 
 
 def test_text_that_a_page_took_in_pieces_is_one_output() -> None:

@@ -136,14 +136,6 @@ async def test_a_hub_that_is_away_is_asked_no_more_often_than_one_that_answers()
     assert hub.n_asked == 2
 
 
-async def test_an_extension_is_seen_at_once() -> None:
-    clock = SessionClock(FakeHub(), {}, now=lambda: 0.0)
-
-    left = await clock.extend()
-
-    assert (left.left_s, left.step_s) == (4200, 0)
-
-
 async def test_an_answer_that_was_asked_for_before_an_extension_does_not_undo_it() -> None:
     hub = FakeHub()
     hub.answer_after = asyncio.Event()
@@ -156,13 +148,6 @@ async def test_an_answer_that_was_asked_for_before_an_extension_does_not_undo_it
 
     assert (await tab).left_s == 4200
     assert (await clock.read()).n_left == 0
-
-
-async def test_a_warning_of_slurm_is_counted() -> None:
-    clock = SessionClock(FakeHub(), {}, now=lambda: 0.0)
-    clock.on_signal()
-
-    assert (await clock.read()).n_signals == 1
 
 
 async def test_what_the_hub_announces_stays_while_the_hub_is_away() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from jupyterhub.services.auth import HubOAuth
-from tornado.web import Finish, HTTPError
+from tornado.web import HTTPError
 from tornado.websocket import WebSocketHandler
 
 from portal.server.base.guest_rights import ForReaders, GuestRights, is_guest
@@ -54,15 +54,6 @@ class Page:
 
 class ReadingPage(ForReaders, Page):
     """The page for those who only read."""
-
-
-class PublicPage(Page):
-    """A page that needs no login."""
-
-    def get(self) -> None:
-        """Answer."""
-
-    get.__dict__["__allow_unauthenticated"] = True
 
 
 class Stream:
@@ -158,12 +149,6 @@ class Entered:
         self.n_fewer += 1
 
 
-async def test_a_guest_stays_while_the_session_is_shared(hub_auth: HubAuth) -> None:
-    guests, (socket,) = await enter(hub_auth, "grace")
-    await guests.check()
-    assert not socket.closed_because
-
-
 async def test_a_guest_leaves_once_it_is_no_longer_shared(hub_auth: HubAuth) -> None:
     guests, sockets = await enter(hub_auth, "grace", "ada")
     hub_auth.scopes = {}
@@ -231,17 +216,6 @@ async def test_who_may_only_read_is_refused_whatever_is_not_made_for_it(method: 
     assert (await admit(ReadingPage("linus"))).username == "linus"
     with pytest.raises(HTTPError, match="ask ada to let you work"):
         await admit(Socket("linus"))
-
-
-async def test_who_may_only_read_is_led_from_jupyterlab_to_the_notebooks() -> None:
-    page = Page("linus", "/user/ada/lab")
-    with pytest.raises(Finish):
-        await entrance(linus=READS)(page)
-    assert page.led_to == "/user/ada/portal/reading"
-
-
-async def test_who_may_only_read_asks_what_is_public_as_nobody() -> None:
-    assert await entrance(linus=READS)(PublicPage("linus")) is None
 
 
 async def test_a_share_that_says_nothing_lets_nobody_do_anything() -> None:

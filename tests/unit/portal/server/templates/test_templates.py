@@ -212,15 +212,6 @@ def test_without_a_record_nothing_is_overwritten(site: Site, record: str | None)
     assert site.files() == {NAME: "mine", "tensorflow/digits.new.ipynb": "first"}
 
 
-def test_a_file_of_the_users_own_with_a_templates_name_stays(site: Site) -> None:
-    (site.home / "templates/tensorflow").mkdir(parents=True)
-    site.edit("older than the portal")
-
-    site.start_session()
-
-    assert site.files()[NAME] == "older than the portal"
-
-
 def test_files_that_are_no_templates_are_left_out(site: Site) -> None:
     for name in NOT_TEMPLATES:
         site.release("", name)
@@ -373,14 +364,6 @@ def test_a_home_that_cannot_be_written_gets_a_sentence(site: Site) -> None:
     outcome = install_templates(site.source, Path("/proc"))
 
     assert "could not all be copied to /proc/templates" in outcome.problems[0]
-
-
-def test_a_file_in_the_place_of_the_templates_gets_a_sentence(site: Site) -> None:
-    site.home.joinpath("templates").touch()
-
-    outcome = site.start_session()
-
-    assert "Make room, or rename what is in the way" in outcome.problems[0]
 
 
 def test_a_site_without_templates_is_reported(site: Site, tmp_path: Path) -> None:
