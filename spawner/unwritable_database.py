@@ -150,7 +150,11 @@ def _set_up(connection: Any, _record: object) -> None:
         return
     connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
+        (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        if mode == "wal":
+            # The event loop waits for no disk. A hub that is killed loses nothing, a host without
+            # power what the system had not written yet, half a minute as a rule.
+            connection.execute("PRAGMA synchronous = NORMAL")
         # A hub that was killed left its last changes there, and copies of the file lack them.
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     except sqlite3.OperationalError:

@@ -64,6 +64,7 @@ from portal.hub.sharing.rights_api import guest_route
 from portal.hub.sharing.shares import end_shares, key_of, share_routes
 from portal.response_headers import PlainHeaders
 from spawner.hub.patches.scopes import count_groups
+from spawner.hub.patches.user_dict import count_seldom
 
 SECONDS_PER_DAY = 24 * 3600
 
@@ -193,6 +194,7 @@ def _apply_pages(c: Any, settings: Settings, hubs: Hubs | None) -> None:
     refusals.register()
     error_sentences.register()
     count_groups()
+    count_seldom()
     c.JupyterHub.tornado_settings = {
         "headers": dict(HEADERS),
         "cookie_options": cookie_options(settings.hub.public_url),

@@ -39,9 +39,10 @@ WORDS = {
 }
 NOTES = (
     f"Each size for {WINDOW_S:g} s. Of 10,000 sessions: 50 pages a second, half of them forms, and"
-    " 200 starts a minute; fewer in proportion with fewer sessions. Each session reports its"
-    f" activity every {ACTIVITY_INTERVAL_S} s. Nodes are as many as sessions, and others have ten"
-    " times as many jobs in Slurm, most of them waiting.",
+    " 200 starts a minute, each followed by the events of the waiting page; fewer in proportion"
+    f" with fewer sessions. Each session reports its activity every {ACTIVITY_INTERVAL_S} s. Nodes"
+    " are as many as sessions, and others have ten times as many jobs in Slurm, most of them"
+    " waiting.",
     "Real: JupyterHub with the portal's settings, pages and spawner, SQLite, watcher, search for"
     " orphans, and the portal's proxy, each process on this machine beside the people who ask."
     " JupyterHub's rounds over all routes and the search for orphans come every 25 s in place of 5"

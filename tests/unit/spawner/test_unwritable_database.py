@@ -45,6 +45,12 @@ def another_process(folder: Path) -> Iterator[sqlite3.Connection]:
         yield other
 
 
+def test_a_write_waits_for_no_disk_but_loses_nothing_with_the_process(db: Session) -> None:
+    assert db.execute(text("PRAGMA journal_mode")).scalar() == "wal"
+    # In its log SQLite calls this NORMAL: the disk is awaited when the log goes into the database.
+    assert db.execute(text("PRAGMA synchronous")).scalar() == 1
+
+
 def test_a_write_ends_at_once_as_503_with_the_time_to_try_again(
     db: Session, tmp_path: Path
 ) -> None:

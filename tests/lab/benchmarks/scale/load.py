@@ -106,21 +106,18 @@ class People:
     async def _start(self) -> None:
         name, began = next(self._starts), time.monotonic()
         with contextlib.suppress(HTTPClientError):
-            if await self._is_started(name, began):
+            if await self._is_started(name):
                 self._found.starts_ms.append(1000 * (time.monotonic() - began))
                 return
         self._found.n_failed += 1
 
-    async def _is_started(self, name: str, began: float) -> bool:
+    async def _is_started(self, name: str) -> bool:
+        """Start a session, and follow its steps as the waiting page does."""
         headers = _token(self._site.operator)
         await self._ask("POST", f"/api/users/{name}/server", headers, {"gpus": 1})
-        while time.monotonic() < began + _TIMEOUT_S:
-            answer = await self._ask("GET", f"/api/users/{name}", headers)
-            server = json.loads(answer.body)["servers"].get("")
-            if server is None or server["ready"]:
-                return server is not None
-            await asyncio.sleep(0.5)
-        return False
+        answer = await self._ask("GET", f"/api/users/{name}/server/progress", headers)
+        *_, last = (line for line in answer.body.splitlines() if line.startswith(b"data:"))
+        return bool(json.loads(last.removeprefix(b"data:")).get("ready"))
 
     async def _ask(
         self, method: str, path: str, headers: dict[str, str], body: object = None

@@ -71,7 +71,7 @@ c.AnyPassword.allow_all = True
 run_step = asyncio.events.Handle._run
 steps = open("{folder}/steps", "w", buffering=1)
 def timed(handle):
-    began, used = time.monotonic(), time.thread_time()
+    began = time.monotonic()
     run_step(handle)
     took = time.monotonic() - began
     if took > 0.02:
@@ -79,7 +79,7 @@ def timed(handle):
         task = getattr(handle._callback, "__self__", None)
         what = task.get_coro() if isinstance(task, asyncio.Task) else handle._callback
         name = getattr(what, "__qualname__", what)
-        print(began, took, time.thread_time() - used, name, file=steps)
+        print(began, took, name, file=steps)
 asyncio.events.Handle._run = timed
 """
 
@@ -240,7 +240,7 @@ class Site:
             since: By `time.monotonic`.
         """
         lines = (
-            line.split(maxsplit=3) for line in (self.folder / "steps").read_text().splitlines()
+            line.split(maxsplit=2) for line in (self.folder / "steps").read_text().splitlines()
         )
         return [1000 * float(took_s) for at, took_s, *_ in lines if float(at) >= since]
 
