@@ -5,6 +5,7 @@ origin. Their own requests are therefore recognised by a key in the path.
 """
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
@@ -13,6 +14,7 @@ from jupyter_server.auth.decorator import allow_unauthenticated
 
 from dsportal.slurm.errors import PortalError
 from portal.server.base.authorization import RouteArguments, for_the_user
+from portal.server.base.cgroup import find_source
 from portal.server.base.forwarding import ForwardingHandler
 from portal.server.ports.key import VARIABLE, PortKey
 from portal.server.ports.listeners import LOOPBACK, SessionPorts, SilentPortError
@@ -273,7 +275,7 @@ class KeyedPortHandler(PortHandler):
 
 def port_routes(key: PortKey) -> list[Any]:
     """Return the routes to web apps on ports of the session."""
-    ports = {"ports": SessionPorts(), "key": key}
+    ports = {"ports": SessionPorts(find_source(os.environ).pids), "key": key}
     return [
         (ROUTE, PortHandler, ports),
         (KEYED_ROUTE, KeyedPortHandler, ports),

@@ -1,8 +1,7 @@
 """Which TCP ports of the node belong to programs of this session, and to nobody else."""
 
 import os
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from ipaddress import ip_address
 from pathlib import Path
@@ -13,7 +12,6 @@ from dsportal.start.tcp_table import LISTENS, TcpSocket, read_tcp_table
 LOOPBACK = "127.0.0.1"
 # Addresses of listening sockets that receive connections to it; those of IPv6 may accept IPv4, too.
 _REACHED = {ip_address(LOOPBACK), ip_address("0.0.0.0"), ip_address("::")}  # noqa: S104
-_JOB_OF_CGROUP = re.compile(r"/job_([0-9]+)(?:/|$)", re.ASCII | re.MULTILINE)
 
 
 class SilentPortError(PortalError):
@@ -32,16 +30,14 @@ class SessionPorts:
     """Tells the ports of this session from those of other sessions and users of the node.
 
     Args:
-        environ: Has SLURM_JOB_ID in a job.
+        pids: Returns the processes of the session.
         proc: Mount point of procfs.
     """
 
-    def __init__(self, environ: Mapping[str, str] = os.environ, proc: Path = Path("/proc")) -> None:
+    def __init__(self, pids: Callable[[], Iterable[int]], proc: Path = Path("/proc")) -> None:
+        self._pids = pids
         self._proc = proc
-        self._pid = os.getpid()
         self._uid = os.geteuid()
-        self._job_id = environ.get("SLURM_JOB_ID", "")
-        self._cgroup_job = self._read_cgroup_job(self._pid)
 
     def listeners(self, port: int) -> frozenset[TcpSocket]:
         """Return the sockets, one or more, that receive connections to this port of 127.0.0.1."""
@@ -88,35 +84,9 @@ class SessionPorts:
         """Return those of the inodes that a process of the session holds."""
         names = {f"socket:[{inode}]": inode for inode in wanted}
         found: set[int] = set()
-        for folder in self._proc.glob("[0-9]*"):
-            # A process may end meanwhile, or be another user's.
+        for pid in self._pids():
+            # A process may end meanwhile.
             with suppress(OSError):
-                if folder.stat().st_uid == self._uid:
-                    held = {os.readlink(link) for link in (folder / "fd").iterdir()} & set(names)
-                    if held and self._is_of_session(int(folder.name)):
-                        found |= {names[name] for name in held}
+                held = {os.readlink(link) for link in (self._proc / str(pid) / "fd").iterdir()}
+                found |= {names[name] for name in held & set(names)}
         return found
-
-    def _is_of_session(self, pid: int) -> bool:
-        # A process cannot leave the cgroup of its job, but it can change its environment.
-        if self._cgroup_job:
-            return self._read_cgroup_job(pid) == self._cgroup_job
-        if self._job_id:
-            variables = (self._proc / str(pid) / "environ").read_bytes().split(b"\0")
-            if f"SLURM_JOB_ID={self._job_id}".encode() in variables:
-                return True
-        return self._descends_from_server(pid)
-
-    def _read_cgroup_job(self, pid: int) -> str:
-        try:
-            found = _JOB_OF_CGROUP.search((self._proc / str(pid) / "cgroup").read_text("utf-8"))
-        except OSError:
-            return ""
-        return found[1] if found else ""
-
-    def _descends_from_server(self, pid: int) -> bool:
-        while pid > 1 and pid != self._pid:
-            # The program's name in parentheses may hold anything, including parentheses and blanks.
-            text = (self._proc / str(pid) / "stat").read_text("utf-8", errors="replace")
-            pid = int(text.rpartition(")")[2].split()[1])
-        return pid == self._pid

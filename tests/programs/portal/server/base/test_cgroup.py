@@ -69,12 +69,14 @@ def test_version_2_is_read_without_the_file_cache(tmp_path: Path, proc: Path) ->
         memory__stat=f"anon 1\ninactive_file {100 * MIB}\n",
         memory__events="max 7\noom 1\noom_kill 1\n",
     )
+    put(tmp_path / scope / "step_batch", cgroup__procs="50\n51\n")
 
     source = find_source(JOB, proc=proc, cgroups=tmp_path)
 
     assert isinstance(source, CgroupV2)
     assert source.read() == Usage(cpu_s=1.5, memory_bytes=200 * MIB)
     assert source.n_killed_for_memory() == 1
+    assert source.pids() == [50, 51]
     environment = {"SLURM_CPUS_ON_NODE": "1", "PORTAL_SESSION_MEMORY_MIB": "4000"}
     assert find_allotment(environment, source) == Allotment(1, 4000)
 
@@ -120,6 +122,7 @@ def test_processes_of_the_same_job_are_added_up(busy: subprocess.Popen[bytes]) -
 
     assert usage.cpu_s >= 0.2
     assert usage.memory_bytes > MIB
+    assert source.pids() == [busy.pid]
     assert Processes("4242424243").read() == Usage(cpu_s=0.0, memory_bytes=0)
 
 
