@@ -128,7 +128,13 @@ async def start_process(viewer: Viewer, *, python: str, private_dir: Path) -> St
             "Tell the administrators: [environments] of portal.toml names its environment."
         )
     folder = private_dir / secrets.token_hex(4)
-    folder.mkdir(mode=0o700)
+    try:
+        folder.mkdir(mode=0o700)
+    except OSError as error:
+        raise PortalError(
+            f"{viewer.title} needs a folder for its socket, and none can be made on this node "
+            f"({error}). Tell the administrators."
+        ) from error
     # Isolated, so that nothing of the user's (PYTHONPATH, user site) is imported into it.
     argv = bound(
         [python, "-I", str(viewer.program)], has_private_network=viewer.has_private_network

@@ -10,7 +10,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from dsportal.slurm.errors import PortalError
-from portal.server.base.private_dir import make_private_dir
 from portal.server.viewers.folder import Folder, resolve_folder
 from portal.server.viewers.page import FolderPage, Started, show, start_process
 from portal.server.viewers.viewer import Viewer
@@ -33,6 +32,7 @@ class FolderPages:
         root_dir: The folder that the file browser shows.
         base_url: Path of the notebook server, with a slash at both ends.
         shared_dirs: Folders outside the user's files that may be shown through a link.
+        private_dir: Folder that only the user can enter, for sockets and logs.
         has_next: Whether a process for the next page is started ahead. It takes memory.
     """
 
@@ -48,6 +48,7 @@ class FolderPages:
         root_dir: str,
         base_url: str,
         shared_dirs: Sequence[Path],
+        private_dir: Path,
         log: logging.Logger,
         has_next: bool = False,
     ) -> None:
@@ -59,13 +60,13 @@ class FolderPages:
         self._root_dir = Path(root_dir)
         self._base_url = base_url
         self._shared_dirs = shared_dirs
+        self._private_dir = private_dir
         self._starts: dict[frozenset[Path], asyncio.Task[FolderPage]] = {}
         # asyncio itself keeps only weak references to tasks.
         self._watches: set[asyncio.Task[None]] = set()
         self._used_at: dict[str, float] = {}
         # Folders of those that were stopped as idle: a request for them starts them again.
         self._asleep: dict[str, tuple[Folder, ...]] = {}
-        self._private_dir: Path | None = None
         self._has_next = has_next
         self._next: asyncio.Task[Started] | None = None
         self._no_next_before = 0.0
@@ -146,7 +147,7 @@ class FolderPages:
         return True
 
     async def stop_all(self) -> None:
-        """Stop all of them, and remove their sockets."""
+        """Stop all of them."""
         pages = self.running()
         for start in self._starts.values():
             start.cancel()
@@ -154,9 +155,6 @@ class FolderPages:
         if self._next is not None and not _is_lost(self._next):
             await (await self._next).discard()
             self._next = None
-        if self._private_dir is not None:
-            shutil.rmtree(self._private_dir, ignore_errors=True)
-            self._private_dir = None
 
     async def _resolve(self, names: Sequence[str]) -> tuple[Folder, ...]:
         def resolve() -> tuple[Folder, ...]:
@@ -197,14 +195,6 @@ class FolderPages:
         return await ahead
 
     async def _start_process(self) -> Started:
-        if self._private_dir is None:
-            try:
-                self._private_dir = make_private_dir()
-            except OSError as error:
-                raise PortalError(
-                    f"{self.viewer.title} needs a folder for its socket, and none can be made on "
-                    f"this node ({error}). Tell the administrators."
-                ) from error
         return await start_process(self.viewer, python=self._python, private_dir=self._private_dir)
 
     async def _start(self, logdirs: tuple[Folder, ...], page_id: str) -> FolderPage:

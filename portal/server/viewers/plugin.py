@@ -23,6 +23,7 @@ def load(shared: Shared) -> Feature:
         "root_dir": server.root_dir,
         "base_url": server.base_url,
         "shared_dirs": tuple(read_storage(os.environ).values()),
+        "private_dir": shared.private_dir,
         "log": shared.log,
     }
     tensorboards = FolderPages(

@@ -25,6 +25,7 @@ def tensorboards() -> FolderPages:
         root_dir="/",
         base_url="/",
         shared_dirs=(),
+        private_dir=Path("/"),
         log=logging.getLogger("test"),
     )
 

@@ -30,6 +30,7 @@ def pages(home: Path) -> MlflowPages:
         root_dir=str(home),
         base_url="/",
         shared_dirs=(),
+        private_dir=Path("/"),
         log=logging.getLogger("test"),
     )
 
