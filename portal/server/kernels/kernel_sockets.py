@@ -8,8 +8,8 @@ kernel ask for none, and ipykernel 7.4 opens a port without it for the output of
 
 import os
 from pathlib import Path
-from typing import Any
 
+from jupyter_server.services.kernels.kernelmanager import AsyncMappingKernelManager
 from traitlets.config import Config
 
 from portal.server.base.private_dir import make_private_dir
@@ -18,35 +18,29 @@ from portal.server.base.private_dir import make_private_dir
 _MAX_FOLDER_BYTES = 107 - 50
 
 
-def make_connections_dir(private_dir: Path) -> Path | None:
-    """Make a folder for the kernels' sockets, with mode 0700.
+def listen_on_sockets(kernel_manager: AsyncMappingKernelManager, private_dir: Path) -> Path | None:
+    """Have all kernels that start from now on listen on sockets in a folder with mode 0700.
 
     It is made in `private_dir`, which only the user can enter, or in /tmp if that path is too long
     for sockets.
 
     Returns:
-        The folder, or None if none can be made.
+        The folder, or None if none can be made: then kernels listen on ports.
 
     Source:
-        unix(7) for the longest address; jupyter_client 8.9, `ConnectionFileMixin.ip`.
+        unix(7) for the longest address; jupyter_client 8.9, `ConnectionFileMixin.ip` and
+        `KernelManager.transport`; zmq_ipc(7).
     """
     folder = private_dir / "k"
     try:
         if len(os.fsencode(folder)) > _MAX_FOLDER_BYTES:
             # Without variables it is made in /tmp, whose path is short.
-            return make_private_dir({})
-        folder.mkdir(mode=0o700)
+            folder = make_private_dir({})
+        else:
+            folder.mkdir(mode=0o700)
     except OSError:
         return None
-    return folder
-
-
-def listen_on_sockets(kernel_manager: Any, folder: Path) -> None:
-    """Have all kernels that `kernel_manager` starts from now on listen on sockets in a folder.
-
-    Source:
-        jupyter_client 8.9, `KernelManager.transport`; zmq_ipc(7).
-    """
     # In the folder that only the user can enter: with ipc, the address is a path beside this file.
     kernel_manager.connection_dir = str(folder)
     kernel_manager.update_config(Config({"KernelManager": {"transport": "ipc"}}))
+    return folder
