@@ -109,7 +109,7 @@ class IdleGpus:
                 "kernel": kernel_id,
                 "notebook": await self._jobs.notebook_name(kernel_id),
                 "words": self._jobs.describe(kernel_id)["words"],
-                "hours": format_hours(one, await asyncio.to_thread(Use.read, one.folder)),
+                "hours": format_hours(one, await asyncio.to_thread(Use.read, one.job.folder)),
             }
             for kernel_id, one in self._jobs.held().items()
         ]
@@ -120,12 +120,12 @@ class IdleGpus:
         self._watched = {k: one for k, one in self._watched.items() if k in held}
         for kernel_id, one in held.items():
             watched = self._watched.get(kernel_id)
-            if watched is None or watched.folder != one.folder:
+            if watched is None or watched.folder != one.job.folder:
                 name = await self._jobs.notebook_name(kernel_id)
                 watch = IdleWatch(self._policy, now_s)
-                watched = _Watched(watch=watch, folder=one.folder, notebook=name)
+                watched = _Watched(watch=watch, folder=one.job.folder, notebook=name)
                 self._watched[kernel_id] = watched
-            await self._look_at(kernel_id, watched, one.job_id, now_s)
+            await self._look_at(kernel_id, watched, one.job.job_id or 0, now_s)
 
     async def _look_at(self, kernel_id: str, watched: _Watched, job_id: int, now_s: float) -> None:
         use = await asyncio.to_thread(Use.read, watched.folder)
@@ -169,7 +169,7 @@ class IdleGpus:
 
 def format_hours(held: Held, use: Use | None) -> str:
     """Return such as "1.5 GPU hours held, 0.3 used"; without the second where it is not known."""
-    hours = (time.monotonic() - held.since_s) * held.n_gpus / SECONDS_PER_HOUR
+    hours = (time.monotonic() - held.since_s) * held.request.n_gpus / SECONDS_PER_HOUR
     used_gpu_s = None if use is None else use.used_gpu_s
     used = "" if used_gpu_s is None else f", {used_gpu_s / SECONDS_PER_HOUR:.1f} used"
     return f"{hours:.1f} GPU hours held{used}"

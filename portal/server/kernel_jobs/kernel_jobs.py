@@ -13,7 +13,6 @@ from typing import Any
 from dsportal.amounts import count
 from dsportal.slurm.errors import PortalError
 from dsportal.slurm.states import Phase
-from portal.server.base.hub_api import HubApi
 from portal.server.base.open_notebooks import notebook_of
 from portal.server.kernel_jobs.coming_along import Cell, end_cell, saved_of
 from portal.server.kernel_jobs.errors import KernelJobError
@@ -22,15 +21,11 @@ from portal.server.kernel_jobs.known import NOTICE_S, Held, KnownKernel, describ
 from portal.server.kernel_jobs.lend import run_there
 from portal.server.kernel_jobs.move import Home, local_provisioner, move
 from portal.server.kernel_jobs.preference import settle
-from portal.server.kernel_jobs.provisioner import SlurmProvisioner
 from portal.server.kernel_jobs.request import GpuRequest, Variables
-from portal.server.kernel_jobs.slurm import KernelSlurm
 from portal.server.kernel_jobs.starts import JobStarts
 from portal.server.kernel_jobs.talk import Talk
 from portal.server.kernel_jobs.variables import Saved
 from portal.settings.kernel_jobs import KernelJobSettings
-from portal.settings.session_tables import SessionTables
-from spawner.options.limits import Limits
 
 # So often the folder of a job is looked at, and Slurm is asked.
 _LOOK_S = 2.0
@@ -47,25 +42,20 @@ class KernelJobs:
 
     Args:
         server: Jupyter's notebook server.
-        slurm: Slurm's commands for the user.
-        limits: The user's.
-        hub: Tells places in the queue, and whether kernels get GPUs now.
         read_preference: Returns the user's setting of whether variables come along.
     """
 
     def __init__(
         self,
         server: Any,
-        settings: SessionTables,
-        slurm: KernelSlurm,
-        limits: Limits,
-        hub: HubApi,
+        settings: KernelJobSettings,
+        starts: JobStarts,
         read_preference: Callable[[], Variables] = lambda: Variables.ALWAYS,
     ) -> None:
         self.kernels = server.kernel_manager
         self._sessions = server.session_manager
-        self._settings = settings.kernel_jobs
-        self._starts = JobStarts(server, settings, slurm, limits, hub)
+        self._settings = settings
+        self._starts = starts
         self._read_preference = read_preference
         self._known: dict[str, KnownKernel] = {}
         self.talks: dict[str, Talk] = {}
@@ -94,7 +84,7 @@ class KernelJobs:
     def held(self) -> dict[str, Held]:
         """Return the GPUs of each kernel that has a job, by the kernel's id."""
         known = [(key, one) for key, one in self._known.items() if key in self.kernels]
-        return {key: held for key, one in known if (held := one.gpus()) is not None}
+        return {key: one.held for key, one in known if one.held is not None}
 
     def is_busy(self, kernel_id: str) -> bool:
         """Return whether a kernel runs a cell, or waits for other GPUs."""
@@ -132,7 +122,7 @@ class KernelJobs:
                 f"This kernel waits for {known.asked.words if known.asked else 'GPUs'} already. "
                 "Cancel that first: %gpu 0"
             )
-        if request.n_gpus == 0 and known.job is None:
+        if request.n_gpus == 0 and known.held is None:
             return "This kernel has no job of its own, so there is nothing to give back."
         if talk is not None:
             self.talks[kernel_id] = talk
@@ -181,8 +171,8 @@ class KernelJobs:
         # Else what they have in the user's home would stay there.
         if tasks:
             await asyncio.wait(tasks, timeout=_STOP_S)
-        jobs = [known.job for known in self._known.values() if known.job is not None]
-        await asyncio.gather(*(job.cleanup(restart=False) for job in jobs))
+        held = [one.held for one in known if one.held is not None]
+        await asyncio.gather(*(one.job.cleanup(restart=False) for one in held))
 
     async def _give(
         self, kernel_id: str, known: KnownKernel, request: GpuRequest, tell: Tell, talk: Talk | None
@@ -202,31 +192,31 @@ class KernelJobs:
                 await job.cleanup(restart=False)
             raise
         status = await job.status()
-        known.job, known.held, known.since_s = job, request, time.monotonic()
+        known.held = Held(job=job, request=request)
         notebook = await self.notebook_name(kernel_id)
         known.tell_all(f"The kernel of {notebook} has its GPUs.", saved.notice)
-        known.ends_at_s = None if status.left_s is None else time.monotonic() + status.left_s
+        known.held.note_left(status.left_s)
         if known.watch is not None:
             known.watch.cancel()
-        known.watch = asyncio.create_task(self._watch(kernel_id, known, job))
+        known.watch = asyncio.create_task(self._watch(kernel_id, known, known.held))
         return f"The kernel runs on {status.node or 'its node'} with {request.words}."
 
     async def _lend(
         self, kernel_id: str, known: KnownKernel, request: GpuRequest, tell: Tell, talk: Talk
     ) -> str:
         """Run a cell in a job, while the kernel waits where it is."""
-        if known.job is not None:
+        if known.held is not None:
             raise KernelJobError(
                 "This kernel has GPUs already. Run the cell as it is, or give them back: %gpu 0"
             )
         job = self._starts.new_job(self.kernels.get_kernel(kernel_id))
         try:
             await self._starts.start(job, request, self._n_held(kernel_id), tell)
-            known.job, known.held, known.since_s = job, request, time.monotonic()
+            known.held = Held(job=job, request=request)
             words = await run_there(job, request, talk, self._settings, tell)
             return f"{words} {await known.used()}".strip()
         finally:
-            known.job = known.held = None
+            known.held = None
             await job.cleanup(restart=False)
 
     def _n_held(self, kernel_id: str) -> int:
@@ -259,7 +249,7 @@ class KernelJobs:
                 lost.append(await saved.restore_here(kernel))
 
         await move(self.kernels, kernel_id, local_provisioner(kernel), known.home, prepare)
-        known.job = known.held = known.ends_at_s = None
+        known.held = None
         if known.watch is not None and known.watch is not asyncio.current_task():
             known.watch.cancel()
         return lost[-1]
@@ -269,8 +259,9 @@ class KernelJobs:
     ) -> AbstractAsyncContextManager[tuple[Saved, Cell | None]]:
         return saved_of(kernel, request.variables, self._settings, tell, talk, self.talks)
 
-    async def _watch(self, kernel_id: str, known: KnownKernel, job: SlurmProvisioner) -> None:
+    async def _watch(self, kernel_id: str, known: KnownKernel, held: Held) -> None:
         """Bring the kernel home when its job has ended."""
+        job = held.job
         asked_s = time.monotonic()
         while kernel_id in self.kernels and job.job_id is not None:
             await asyncio.sleep(_LOOK_S)
@@ -285,8 +276,7 @@ class KernelJobs:
             if job.job_id is None:
                 return
             status = await job.status()
-            if status.left_s is not None:
-                known.ends_at_s = time.monotonic() + status.left_s
+            held.note_left(status.left_s)
             if status.phase is Phase.OVER:
                 job.is_over, used = True, await known.used()
                 await self._bring_home(kernel_id, known)
@@ -299,5 +289,5 @@ class KernelJobs:
     async def end_job_of(self, kernel_id: str) -> None:
         """End the job of a kernel that is not restarted any more."""
         known = self._known.pop(kernel_id, None)
-        if known is not None and known.job is not None:
-            await known.job.cleanup(restart=False)
+        if known is not None and known.held is not None:
+            await known.held.job.cleanup(restart=False)

@@ -2,8 +2,7 @@
 
 import asyncio
 import time
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any
 
 from dsportal.amounts import count, format_time_left
@@ -16,20 +15,24 @@ from portal.server.kernel_jobs.request import GpuRequest
 NOTICE_S = 300.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Held:
-    """The GPUs that one kernel has.
+    """The job of one kernel, for as long as the kernel has it.
 
     Attributes:
-        folder: That of their job.
-        job_id: The job; 0 before it is known.
         since_s: Since when, by the monotonic clock.
+        ends_at_s: When it reaches its limit, by the same clock; None if not known.
     """
 
-    folder: Path
-    n_gpus: int
-    since_s: float
-    job_id: int = 0
+    job: SlurmProvisioner
+    request: GpuRequest
+    since_s: float = field(default_factory=time.monotonic)
+    ends_at_s: float | None = None
+
+    def note_left(self, left_s: int | None) -> None:
+        """Note the seconds until its limit, as Slurm says; None if Slurm does not."""
+        if left_s is not None:
+            self.ends_at_s = time.monotonic() + left_s
 
 
 @dataclass
@@ -39,9 +42,6 @@ class KnownKernel:
     Attributes:
         asked: What it waits for, or None.
         words: Why it waits, or how the last request or job ended; "" for nothing to say.
-        job: Its job while it has one.
-        since_s: Since when it has that, by the monotonic clock.
-        ends_at_s: When that reaches its limit, by the monotonic clock; None if not known.
         told_s: When `words` were said of a job that has ended.
     """
 
@@ -49,10 +49,7 @@ class KnownKernel:
     asked: GpuRequest | None = None
     words: str = ""
     task: asyncio.Task[None] | None = None
-    job: SlurmProvisioner | None = None
-    held: GpuRequest | None = None
-    since_s: float = 0.0
-    ends_at_s: float | None = None
+    held: Held | None = None
     told_s: float | None = None
     watch: asyncio.Task[None] | None = None
     # Too late to cancel what is asked.
@@ -63,7 +60,8 @@ class KnownKernel:
     @property
     def n_gpus(self) -> int:
         """The GPUs that it has and waits for."""
-        return sum(each.n_gpus for each in (self.held, self.asked) if each is not None)
+        held = self.held.request if self.held else None
+        return sum(each.n_gpus for each in (held, self.asked) if each is not None)
 
     def tell_all(self, words: str, lost: str) -> None:
         """Have all tabs say for a while what has happened, if something is `lost` by it."""
@@ -72,19 +70,9 @@ class KnownKernel:
 
     async def used(self) -> str:
         """Return what its job has used so far, in sentences; "" if that is not known."""
-        use = None if self.job is None else await asyncio.to_thread(Use.read, self.job.folder)
+        held = self.held
+        use = None if held is None else await asyncio.to_thread(Use.read, held.job.folder)
         return "" if use is None else use.words
-
-    def gpus(self) -> Held | None:
-        """Return the GPUs of its job."""
-        if self.job is None or self.held is None:
-            return None
-        return Held(
-            folder=self.job.folder,
-            n_gpus=self.held.n_gpus,
-            since_s=self.since_s,
-            job_id=self.job.job_id or 0,
-        )
 
 
 def describe(known: KnownKernel | None, of_session: str, gpu: str) -> dict[str, Any]:
@@ -101,15 +89,15 @@ def describe(known: KnownKernel | None, of_session: str, gpu: str) -> dict[str, 
     held = known.held if known else None
     words = of_session
     if held:
-        words = count(held.n_gpus, f"{held.gpu_type} {gpu}".strip())
-    if known and held and known.ends_at_s is not None:
-        words += f", {format_time_left(known.ends_at_s - time.monotonic())} left"
+        words = count(held.request.n_gpus, f"{held.request.gpu_type} {gpu}".strip())
+    if held and held.ends_at_s is not None:
+        words += f", {format_time_left(held.ends_at_s - time.monotonic())} left"
     asked = known.asked if known else None
     moved_s = known.moved_s if known else None
     return {
         "words": words,
         "reason": known.words if known else "",
-        "gpus": held.n_gpus if held else 0,
+        "gpus": held.request.n_gpus if held else 0,
         "asked": asked.words if asked else "",
         "is_waiting": asked is not None,
         "is_moving": known is not None and known.is_moving,

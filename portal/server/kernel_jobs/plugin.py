@@ -21,6 +21,7 @@ from portal.server.kernel_jobs.letters import KERNEL_ID
 from portal.server.kernel_jobs.preference import read_preference
 from portal.server.kernel_jobs.request import read_limits
 from portal.server.kernel_jobs.slurm import KernelSlurm
+from portal.server.kernel_jobs.starts import JobStarts
 from portal.server.patches.kernel_manager import name_kernels
 
 
@@ -30,7 +31,8 @@ def load(shared: Shared) -> Feature:
     limits = read_limits(os.environ, settings)
     settings = replace(settings, max_hours=limits.max_walltime_s / SECONDS_PER_HOUR)
     read = partial(read_preference, shared.server)
-    jobs = KernelJobs(shared.server, shared.settings, KernelSlurm(), limits, shared.hub, read)
+    starts = JobStarts(shared.server, shared.settings, KernelSlurm(), limits, shared.hub)
+    jobs = KernelJobs(shared.server, settings, starts, read)
     Cells(shared.server.kernel_manager, jobs, settings).listen(shared.listener)
     jobs.look_for_questions = Letters(jobs, settings).look
     name_kernels(shared.server.kernel_manager, KERNEL_ID)

@@ -38,6 +38,7 @@ from portal.server.kernel_jobs.idle_gpus import IdleGpus
 from portal.server.kernel_jobs.kernel_jobs import KernelJobs
 from portal.server.kernel_jobs.request import GpuRequest, Variables
 from portal.server.kernel_jobs.slurm import JobRequest, JobStatus, KernelSlurm
+from portal.server.kernel_jobs.starts import JobStarts
 from portal.settings.session_tables import read_settings
 from spawner.options.budget_messages import ChargedBudgets
 from spawner.options.limits import Limits
@@ -152,7 +153,8 @@ class Session:
         self.refusal = ""
         self.preference = Variables.ALWAYS
         read = lambda: self.preference  # noqa: E731
-        self.jobs = KernelJobs(server, settings, self.queue, Limits(), hub, read)
+        starts = JobStarts(server, settings, self.queue, Limits(), hub)
+        self.jobs = KernelJobs(server, settings.kernel_jobs, starts, read)
         self.jobs.look_for_questions = Letters(self.jobs, settings.kernel_jobs).look
         self.follow_up = FollowUp(server, self.jobs.talks, settings.kernel_jobs, read)
         listener = KernelListener(log)

@@ -6,6 +6,7 @@ import logging
 import time
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,8 +14,10 @@ import pytest
 from portal.server.base.hub_api import HubError
 from portal.server.base.idle import IdlePolicy
 from portal.server.kernel_jobs.idle_gpus import IdleGpus, format_hours
-from portal.server.kernel_jobs.kernel_jobs import Held, KernelJobs
+from portal.server.kernel_jobs.kernel_jobs import KernelJobs
+from portal.server.kernel_jobs.known import Held
 from portal.server.kernel_jobs.meter import USE, Use
+from portal.server.kernel_jobs.request import GpuRequest
 
 POLICY = IdlePolicy(after_s=1800, warning_s=900, gpu_percent=5.0, cpu_percent=5.0, save_s=0)
 STEP_S = 60.0
@@ -24,7 +27,9 @@ class OneKernel(KernelJobs):
     """The GPUs of one kernel, as a test sets them."""
 
     def __init__(self, folder: Path) -> None:
-        self.all = {"k": Held(folder=folder, n_gpus=2, since_s=time.monotonic() - 5400, job_id=7)}
+        job: Any = SimpleNamespace(folder=folder, job_id=7)
+        request = GpuRequest(n_gpus=2, walltime_s=7200)
+        self.all = {"k": Held(job=job, request=request, since_s=time.monotonic() - 5400)}
         self.runs = False
         self.asked: list[int] = []
 
