@@ -1,6 +1,5 @@
 """What all handlers have in common: who may call them, and how an error is told."""
 
-import errno
 from collections.abc import Awaitable, Callable
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -10,8 +9,8 @@ from tornado.log import app_log
 from tornado.web import RequestHandler, authenticated
 
 from dsportal.slurm.errors import PortalError
+from portal.server.patches.signature_store import is_full
 
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _Method = TypeVar("_Method", bound=Callable[..., Awaitable[None]])
 
 
@@ -48,7 +47,7 @@ def telling_errors(method: _Method) -> _Method:
         except (PortalError, OSError) as error:
             if isinstance(error, PortalError):
                 status, message = error.http_status, error.message
-            elif error.errno in _FULL:
+            elif is_full(error):
                 status, message = 507, f"There is no room for it ({error}). Make room."
             else:
                 raise

@@ -9,10 +9,10 @@ from dsportal.amounts import MIB_PER_GIB
 from portal.server.base.cgroup import Allotment
 from portal.server.base.resource_usage import Sample
 
-# As in the advice of the last minutes: below the first a GPU does nothing, below the second it
-# waits for something.
+# Below the first a GPU does nothing, below the second it waits for something.
 IDLE_BELOW_PERCENT = 5.0
 WAITS_BELOW_PERCENT = 60.0
+# A process whose one thread computes all the time.
 FULL_CORE_PERCENT = 90.0
 # Samples before which nothing is said, and the share of the time from which advice is given.
 _LEAST_SAMPLES = 4
@@ -71,7 +71,7 @@ class TotalUse:
         uses = [gpu.use_percent for gpu in gpus if gpu.use_percent is not None]
         memory = [gpu.memory_mib for gpu in gpus if gpu.memory_mib is not None]
         cpu = sample.cpu_percent
-        use = _mean(uses)
+        use = mean(uses)
         total = replace(
             self,
             gpu_percent=self.gpu_percent.plus(use),
@@ -137,8 +137,9 @@ class TotalUse:
         return ""
 
 
-def _mean(values: Iterable[float]) -> float | None:
-    known = list(values)
+def mean(values: Iterable[float | None]) -> float | None:
+    """Return the average of those that are known; None if none is."""
+    known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
 
 

@@ -62,12 +62,13 @@ class SessionMonitor:
         notices: Sequence[Callable[[], Sequence[str]]],
         folders_shown: Callable[[], Mapping[int, str]],
         use_report: UseReport,
+        hub: HubApi,
     ) -> None:
         environment, settings = os.environ, read_settings(os.environ)
         self._server = serverapp
         self._log = serverapp.log
-        self._hub = HubApi(environment)
-        self.clock = SessionClock(self._hub, environment)
+        self._hub = hub
+        self.clock = SessionClock(hub, environment)
         self.meter = _make_meter(environment, settings.meter.interval_s)
         self.has_simulated_gpus = environment.get("PORTAL_GPUS_SIMULATED") == "1"
         self.n_gpus = whole_number(environment.get("PORTAL_N_GPUS", ""), 0)

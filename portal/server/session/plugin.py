@@ -25,6 +25,7 @@ def load(shared: Shared) -> Feature:
         notices=shared.notices,
         folders_shown=lambda: dict(ChainMap(*(dict(shown()) for shown in shared.folders_shown))),
         use_report=shared.use_report,
+        hub=shared.hub,
     )
     shared.session = session
 
