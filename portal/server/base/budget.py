@@ -26,7 +26,6 @@ async def read_charged(
     Without an answer of Slurm they have a `problem` and refuse nothing.
 
     Args:
-        environ: That of the session.
         partition: Empty for Slurm's default one.
         path: Where Slurm's commands are.
     """

@@ -41,12 +41,7 @@ class Allotment:
 
 
 class CgroupV1:
-    """The job's cgroups of version 1.
-
-    Args:
-        cpu_dir: Its folder under the controller cpuacct.
-        memory_dir: Its folder under the controller memory.
-    """
+    """The job's cgroups of version 1."""
 
     def __init__(self, cpu_dir: Path, memory_dir: Path) -> None:
         self._cpu_dir = cpu_dir

@@ -35,10 +35,6 @@ class PrivateNetworkError(Exception):
 def die_with(parent_pid: int, number: int = signal.SIGKILL) -> bool:
     """Have the kernel signal this process as soon as the one that started it ends.
 
-    Args:
-        parent_pid: The one that started it.
-        number: The signal's number.
-
     Returns:
         False if `parent_pid` had ended before this was in force.
 
@@ -84,7 +80,6 @@ def bound(
     """Return the command that starts `command` so that it ends with this process.
 
     Args:
-        command: Program and arguments.
         number: The signal that ends it.
         has_private_network: Whether nobody else shall reach its ports. Where this node does not let
             users have that, the program starts all the same and finds the reason in

@@ -5,7 +5,8 @@ import shlex
 import shutil
 from collections.abc import MutableMapping
 from pathlib import Path
-from typing import Any
+
+from jupyter_server.serverapp import ServerApp
 
 VARIABLE = "PORTAL_COMMANDS"
 # The account's shell, if this node does not have it.
@@ -82,7 +83,7 @@ def terminal_shell(shell: str) -> list[str] | None:
     return ["/bin/sh", "-c", f"{GUARDED}{_BARE.get(name, '-i')}", shell, *own]
 
 
-def equip_terminals(serverapp: Any) -> None:
+def equip_terminals(serverapp: ServerApp) -> None:
     """Have the terminals of a notebook server, `serverapp`, start with the portal's commands."""
     terminals = serverapp.web_app.settings.get("terminal_manager")
     shell = terminal_shell(os.environ.get("SHELL", ""))

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 from urllib.parse import quote
 
 from jupyter_server.base.handlers import APIHandler, JupyterHandler
@@ -47,7 +46,7 @@ def download_route(
         run: Calls a function in a thread.
     """
 
-    async def get(handler: Any, *args: str, **groups: str) -> None:
+    async def get(handler: JupyterHandler, *args: str, **groups: str) -> None:
         await send(handler, await find(handler, *args, **groups), note=note, run=run)
 
     members = {
@@ -59,7 +58,11 @@ def download_route(
 
 
 async def send(
-    handler: Any, found: Download, *, note: Callable[[], None], run: Run = asyncio.to_thread
+    handler: JupyterHandler,
+    found: Download,
+    *,
+    note: Callable[[], None],
+    run: Run = asyncio.to_thread,
 ) -> None:
     """Answer the request of `handler` with a file; errors before its first piece are raised.
 

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from jupyter_server.extension.application import ExtensionApp
+
 from portal.server.base.guest_rights import GuestRights
 from portal.server.base.hub_api import HubApi
 from portal.server.base.kernel_listener import KernelListener
@@ -137,7 +139,7 @@ class Shared:
         kernels: Told by the feature `kernels`.
     """
 
-    extension: Any
+    extension: ExtensionApp
     settings: SessionTables
     private_dir: Path
     log: logging.Logger
@@ -159,7 +161,7 @@ class Shared:
         return self.extension.serverapp
 
 
-def make_shared(extension: Any) -> Shared:
+def make_shared(extension: ExtensionApp) -> Shared:
     """Make what the features of a session share; `extension` is the portal's, with its server."""
     log, hub, transfers = extension.log, HubApi(os.environ), Transfers()
     listener = KernelListener(log)

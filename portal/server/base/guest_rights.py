@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from jupyter_server.base.handlers import JupyterHandler
+
 from portal.server.base.hub_api import HubApi, HubError
 
 # So long an answer of the hub counts, and so long a guest may stay after the end of a share.
@@ -104,11 +106,11 @@ def parse_rights(answer: Mapping[str, Any]) -> Rights:
     )
 
 
-def mark_guest(handler: Any) -> None:
+def mark_guest(handler: JupyterHandler) -> None:
     """Note that whom `handler` answers is not the session's owner."""
     setattr(handler, _GUEST, True)
 
 
-def is_guest(handler: Any) -> bool:
+def is_guest(handler: JupyterHandler) -> bool:
     """Return whether whom `handler` answers is not the session's owner."""
     return bool(getattr(handler, _GUEST, False))

@@ -90,20 +90,12 @@ class HubApi:
         await self._ask("POST", "given-back", {"notebook": notebook, "idle_s": round(idle_s)})
 
     async def report_gpu_use(self, percents: Mapping[int, float]) -> None:
-        """Report the average use of the GPUs of jobs so far, 0 to 100.
-
-        Raises:
-            HubError: If the hub did not answer.
-        """
+        """Report the average use of the GPUs of jobs so far, 0 to 100."""
         by_job = {str(job_id): percent for job_id, percent in percents.items()}
         await self._ask("POST", "gpu-use", {"percents": by_job})
 
     async def read_guest(self, name: str) -> dict[str, Any]:
-        """Return "may_work", "reads_open" and "documents" of somebody else in this session.
-
-        Raises:
-            HubError: If the hub did not answer.
-        """
+        """Return "may_work", "reads_open" and "documents" of somebody else in this session."""
         return await self._ask("GET", f"guests/{quote(name, safe='')}")
 
     async def relay(self, path: str) -> tuple[int, bytes]:

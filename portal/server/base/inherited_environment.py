@@ -128,7 +128,6 @@ def prepare_inherited(environ: MutableMapping[str, str], prefix: Path) -> None:
     What a feature has for programs is added when the feature is loaded.
 
     Args:
-        environ: Of this process.
         prefix: Environment of the notebook server.
     """
     drop_relative_paths(environ)

@@ -7,7 +7,9 @@ from functools import cached_property, partial
 from typing import Any
 
 from jupyter_client.ioloop import AsyncIOLoopKernelRestarter
+from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.session import Session
+from jupyter_server.services.kernels.kernelmanager import AsyncMappingKernelManager
 from traitlets.config import Config
 
 from portal.server.patches.kernel_manager import follow_kernels
@@ -81,7 +83,7 @@ class KernelListener:
         """Have the deaths of kernels taken."""
         self._on_death.append(take)
 
-    def watch(self, kernel_manager: Any) -> None:
+    def watch(self, kernel_manager: AsyncMappingKernelManager) -> None:
         """Listen to all kernels that `kernel_manager` starts from now on."""
         follow_kernels(
             kernel_manager,
@@ -94,12 +96,10 @@ class KernelListener:
         kernel_manager.update_config(Config({"AsyncIOLoopKernelManager": section}))
 
     def take(self, kernel_id: str, session: Session, parts: list[Any]) -> None:
-        """Read a message and tell it to all.
+        """Read a message, in the `parts` in which it came, and tell it to all.
 
         Args:
-            kernel_id: Who published it.
             session: Has the kernel's key.
-            parts: The message as it came.
         """
         try:
             _, fed = session.feed_identities(parts)
@@ -122,7 +122,7 @@ class KernelListener:
             except (ValueError, KeyError, TypeError) as error:
                 self._warn(kernel_id, error)
 
-    def _listen(self, kernel_id: str, kernel: Any) -> None:
+    def _listen(self, kernel_id: str, kernel: AsyncKernelManager) -> None:
         self._close(kernel_id)
         session = Session(config=kernel.session.config, key=kernel.session.key)
         stream = kernel.connect_iopub()

@@ -19,7 +19,6 @@ def end_despite_threads(log: logging.Logger, grace_s: float = GRACE_S) -> None:
 
     Args:
         log: Gets the names of the threads that did not end.
-        grace_s: How long they may take, in seconds.
     """
     threading.Thread(target=_end, args=(log, grace_s), name="end", daemon=True).start()
 

@@ -33,8 +33,6 @@ def fill_in(places: Mapping[str, str], user: str, groups: Sequence[str]) -> dict
 
     Args:
         places: Paths by name, which may hold {user} and {group}.
-        user: Name of the account.
-        groups: Names of its groups.
     """
     filled: dict[str, str] = {}
     for name, path in places.items():

@@ -13,11 +13,7 @@ class UnknownRouteHandler(APIHandler):
 
     @for_the_user
     async def get(self) -> None:
-        """Refuse: 404.
-
-        Raises:
-            HTTPError: Always.
-        """
+        """Refuse: 404."""
         raise HTTPError(404, f"There is nothing at {self.request.path} in this session.")
 
     post = put = patch = delete = get

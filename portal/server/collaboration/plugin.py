@@ -2,8 +2,8 @@
 
 from functools import partial
 from pathlib import Path
-from typing import Any
 
+from jupyter_server.serverapp import ServerApp
 from traitlets.config import Config
 
 from portal.server.base.feature import Feature, Plugin, Shared
@@ -19,7 +19,7 @@ DISABLED = (
 )
 
 
-def load_collaboration(serverapp: Any, private_dir: Path) -> bool:
+def load_collaboration(serverapp: ServerApp, private_dir: Path) -> bool:
     """Load the extensions of the server.
 
     Args:

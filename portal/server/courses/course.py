@@ -27,11 +27,7 @@ except Exception as error:
 
 
 class Courses:
-    """Fetches courses, one at a time.
-
-    Args:
-        root_dir: The folder that the file browser shows.
-    """
+    """Fetches courses, one at a time."""
 
     def __init__(self, root_dir: Path) -> None:
         self._root_dir = root_dir

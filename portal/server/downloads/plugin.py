@@ -24,11 +24,7 @@ class RefusedDownload(JupyterHandler):
 
     @for_the_user
     async def get(self) -> None:
-        """Refuse: 403.
-
-        Raises:
-            HTTPError: Always.
-        """
+        """Refuse: 403."""
         raise HTTPError(403, "This site offers no downloads. Ask its administrators.")
 
     head = post = get

@@ -146,11 +146,7 @@ class Tasks:
         return self._tasks[id_]
 
     async def start(self, order: Order) -> Task:
-        """Start a task.
-
-        Raises:
-            OSError: If there is no room for its log.
-        """
+        """Start a task."""
         async with self._starting:
             return await self._start(order)
 

@@ -44,12 +44,7 @@ class PdfExporter(Exporter):
 
 
 def make_pdf(folder: Path, pictures: Path) -> bytes:
-    """Return the PDF of `notebook.ipynb` in `folder`, which gets all that is made on the way.
-
-    Args:
-        folder: Of this export alone.
-        pictures: Where the notebook's pictures are.
-    """
+    """Return the PDF of `notebook.ipynb` in `folder`, which gets all that is made on the way."""
     package = find_spec("pypandoc")
     if package is None or package.origin is None:
         raise ExportError("Pandoc is not here. Export the notebook as HTML, open and print that.")

@@ -39,10 +39,6 @@ def stream_archive(folder: Path, *, with_hidden: bool) -> Generator[bytes, None,
 
     Links are never followed. They, and what cannot be read, are named in a text file at the end.
 
-    Args:
-        folder: An absolute path.
-        with_hidden: Whether names that begin with a dot are in it.
-
     Source:
         pax(1), "ustar Interchange Format"; tar(5), two blocks of zeros at the end.
     """

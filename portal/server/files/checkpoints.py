@@ -18,6 +18,7 @@ from typing import Any
 
 from jupyter_core.paths import jupyter_data_dir
 from jupyter_server.services.contents.filecheckpoints import AsyncFileCheckpoints
+from jupyter_server.services.contents.manager import AsyncContentsManager
 
 # Jupyter keeps one checkpoint of each file.
 _ID = "checkpoint"
@@ -39,7 +40,9 @@ class HomeCheckpoints(AsyncFileCheckpoints):
         """Return where the checkpoint of a file is, or would be; `path` is Jupyter's."""
         return str(self.folder / str(self._get_os_path(path.strip("/"))).lstrip("/"))
 
-    async def create_checkpoint(self, contents_mgr: Any, path: str) -> dict[str, Any]:
+    async def create_checkpoint(
+        self, contents_mgr: AsyncContentsManager, path: str
+    ) -> dict[str, Any]:
         """Keep a copy of a file; without room for it the file is saved all the same."""
         kept = Path(self.checkpoint_path(_ID, path))
         try:
@@ -97,12 +100,8 @@ def prune(folder: Path) -> None:
                 os.unlink(path)
 
 
-def keep_checkpoints_apart(contents: Any) -> None:
-    """Have checkpoints made in the home, unless a configuration names another class.
-
-    Args:
-        contents: Jupyter's contents manager, changed in place.
-    """
+def keep_checkpoints_apart(contents: AsyncContentsManager) -> None:
+    """Have checkpoints made in the home, unless a configuration names another class."""
     if type(contents.checkpoints) is AsyncFileCheckpoints:
         contents.checkpoints = HomeCheckpoints(parent=contents)
 

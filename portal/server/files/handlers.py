@@ -21,11 +21,7 @@ from portal.settings.session_tables import SessionTables
 
 
 async def local_path(handler: JupyterHandler) -> Path:
-    """Return the file or folder that the argument `path` names, as Jupyter's file browser does.
-
-    Raises:
-        HTTPError: 404 if it is outside the file browser's root, or hidden.
-    """
+    """Return the file or folder that the argument `path` names, as Jupyter's file browser does."""
     contents = handler.contents_manager
     path = handler.get_query_argument("path").strip("/")
     # Jupyter refuses what leads out of its root.

@@ -45,7 +45,6 @@ class Upload:
 
     Args:
         target: Its later place, in a folder that is there.
-        size_bytes: Its size.
         modified_ms: When the user's computer last changed it. A file of the same name and size and
             with the same time is taken to be the same one.
     """
@@ -77,7 +76,6 @@ class Upload:
 
         Args:
             offset: Must be the number of bytes that have arrived.
-            chunk: The next bytes of the file.
             replaces: Whether a file of this name is replaced at the end.
 
         Returns:

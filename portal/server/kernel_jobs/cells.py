@@ -4,6 +4,8 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
+from jupyter_server.services.kernels.kernelmanager import AsyncMappingKernelManager
+
 from dsportal.slurm.errors import PortalError
 from portal.server.base.kernel_listener import KernelListener, Published
 from portal.server.kernel_jobs.kernel_jobs import CANCELLED, KernelJobs
@@ -15,7 +17,9 @@ from portal.settings.kernel_jobs import KernelJobSettings
 class Cells:
     """Hears what cells ask for, and answers."""
 
-    def __init__(self, kernels: Any, jobs: KernelJobs, settings: KernelJobSettings) -> None:
+    def __init__(
+        self, kernels: AsyncMappingKernelManager, jobs: KernelJobs, settings: KernelJobSettings
+    ) -> None:
         self._kernels = kernels
         self._jobs = jobs
         self._settings = settings

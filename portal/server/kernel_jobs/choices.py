@@ -24,15 +24,8 @@ def list_choices(
     """Return the most `gpus` of each type, "" for any, the `hours`, and what `budget` is left.
 
     Args:
-        catalog: The cluster.
-        limits: The user's.
-        shape: The site's rule.
         partition: Empty for Slurm's default one.
         settings: The site's, with the hours of the user.
-        charged: The budgets of the user's jobs.
-
-    Raises:
-        OptionsError: If the user can have no GPU at all.
     """
     one = GpuRequest(n_gpus=1, walltime_s=settings.walltime_s)
     check_request(one, catalog, limits, shape, partition)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
-from typing import Any
+
+from jupyter_client.manager import AsyncKernelManager
 
 from portal.server.kernel_jobs.ability import saves_variables
 from portal.server.kernel_jobs.move import cell_ended
@@ -19,7 +20,7 @@ Cell = Talk | HeldR
 
 
 def saved_of(
-    kernel: Any,
+    kernel: AsyncKernelManager,
     wanted: Variables | None,
     settings: KernelJobSettings,
     tell: Callable[[str], None],
@@ -29,12 +30,9 @@ def saved_of(
     """Have a kernel save its variables for as long as it takes to restore them.
 
     Args:
-        kernel: Jupyter's manager of the kernel.
         wanted: Nothing is saved with NEVER.
-        settings: The site's.
         tell: Takes how far it is.
         talk: With the cell that asks, if one does.
-        talks: Those by which replies of kernels are taken.
     """
     if wanted is Variables.NEVER:
         return nothing_saved(talk)
@@ -45,11 +43,12 @@ def saved_of(
     return saved_in(nullcontext(talk) if talk else held(kernel, talks), settings, tell)
 
 
-async def end_cell(kernel: Any, cell: Cell | None, words: str, tell: Callable[[str], None]) -> None:
+async def end_cell(
+    kernel: AsyncKernelManager, cell: Cell | None, words: str, tell: Callable[[str], None]
+) -> None:
     """Let the cell that waits end, or wait for the one that runs: a move would end it.
 
     Args:
-        kernel: Jupyter's manager of the kernel.
         words: How the kernel goes on, for the cell.
         tell: Takes why the move waits.
     """

@@ -26,18 +26,11 @@ from portal.server.kernel_jobs.job import CHANNELS
 _PUBLISHES = "iopub"
 
 
-def open_door(
-    folder: Path, sockets: Path, context: zmq.Context[Any]
-) -> list[tuple[zmq.Socket[Any], zmq.Socket[Any]]]:
-    """Return the outer and the inner socket of each channel, and write the ports to a folder.
-
-    Args:
-        folder: That of the job.
-        sockets: That of the kernel's sockets, with its own connection file.
-        context: Of the sockets.
-    """
+def open_door(folder: Path, sockets: Path) -> list[tuple[zmq.Socket[Any], zmq.Socket[Any]]]:
+    """Return the outer and the inner socket of each channel, and write the ports to a folder."""
     info = json.loads((folder / CONNECTION).read_text("utf-8"))
     inside = json.loads((sockets / CONNECTION).read_text("utf-8"))
+    context: zmq.Context[Any] = zmq.Context.instance()
     pairs = []
     for name in CHANNELS:
         kinds = (zmq.XPUB, zmq.XSUB) if name == _PUBLISHES else (zmq.ROUTER, zmq.DEALER)
@@ -65,10 +58,7 @@ def main() -> None:
     """Pass on until the job ends this process."""
     folder, sockets = map(Path, sys.argv[1:])
     # A proxy each: one that waits for a slow page holds up no other.
-    threads = [
-        threading.Thread(target=zmq.proxy, args=pair)
-        for pair in open_door(folder, sockets, zmq.Context())
-    ]
+    threads = [threading.Thread(target=zmq.proxy, args=pair) for pair in open_door(folder, sockets)]
     for thread in threads:
         thread.start()
     for thread in threads:

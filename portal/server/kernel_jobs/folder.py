@@ -15,9 +15,6 @@ def make_folder(kind: str = "kernel") -> Path:
 
     Args:
         kind: Begins its name.
-
-    Raises:
-        KernelJobError: If another user could put other files there.
     """
     parent = Path.home() / FOLDER
     parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -9,7 +9,8 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import Any
+
+from jupyter_server.serverapp import ServerApp
 
 from dsportal.start.follow_up import FOLDER, LATEST_S, folder_of, is_recent
 from portal.server.base.open_notebooks import notebooks_by_kernel
@@ -30,14 +31,12 @@ class FollowUp:
     """Saves the variables of all notebooks for the session that follows.
 
     Args:
-        server: Jupyter's notebook server.
-        talks: Those by which replies of kernels are taken.
         read_preference: Returns the user's setting of whether variables come along.
     """
 
     def __init__(
         self,
-        server: Any,
+        server: ServerApp,
         talks: dict[str, Talk],
         settings: KernelJobSettings,
         read_preference: Callable[[], Variables],
@@ -59,11 +58,7 @@ class FollowUp:
                     shutil.rmtree(folder, ignore_errors=True)
 
     async def save(self) -> list[str]:
-        """Save those of all open notebooks, and return a sentence for each.
-
-        Raises:
-            KernelJobError: If a notebook runs a cell, or its variables do not fit.
-        """
+        """Save those of all open notebooks, and return a sentence for each."""
         found = await notebooks_by_kernel(self._sessions)
         notebooks = {kernel: path for kernel, path in found.items() if path.endswith(".ipynb")}
         busy = [

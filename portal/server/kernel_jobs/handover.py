@@ -75,12 +75,7 @@ class Progress:
 
 
 def write_json(path: Path, values: dict[str, object]) -> None:
-    """Write what another node reads at any moment, for the user alone.
-
-    Args:
-        path: Replaced as a whole.
-        values: What JSON has.
-    """
+    """Write `values` that another node reads at any moment, as a whole and for the user alone."""
     write_whole(path, json.dumps(values).encode(), mode=0o600)
 
 

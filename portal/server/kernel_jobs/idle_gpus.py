@@ -48,7 +48,6 @@ class IdleGpus:
 
     Args:
         policy: The site's for sessions.
-        interval_s: Seconds between two looks.
         report: Tells the hub of a notebook whose GPUs did nothing for so many seconds.
         note_use: Notes the average use of a job's GPUs so far, 0 to 100; None is not known.
     """

@@ -10,6 +10,9 @@ from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from jupyter_client.manager import AsyncKernelManager
+from jupyter_server.serverapp import ServerApp
+
 from dsportal.amounts import count
 from dsportal.slurm.errors import PortalError
 from dsportal.slurm.states import Phase
@@ -41,13 +44,12 @@ class KernelJobs:
     """Gives GPUs to kernels, and takes them back.
 
     Args:
-        server: Jupyter's notebook server.
         read_preference: Returns the user's setting of whether variables come along.
     """
 
     def __init__(
         self,
-        server: Any,
+        server: ServerApp,
         settings: KernelJobSettings,
         starts: JobStarts,
         read_preference: Callable[[], Variables] = lambda: Variables.ALWAYS,
@@ -105,7 +107,6 @@ class KernelJobs:
         """Give a kernel other GPUs, and return what has become of it.
 
         Args:
-            kernel_id: The kernel; it keeps this id.
             request: With 0 GPUs it goes on without any.
             talk: With the cell that asks, if one does. It ends before the kernel moves.
 
@@ -244,7 +245,7 @@ class KernelJobs:
         """Let the kernel go on here, and return why its variables are lost, or ""."""
         kernel, lost = self.kernels.get_kernel(kernel_id), [""]
 
-        async def prepare(kernel: Any) -> None:
+        async def prepare(kernel: AsyncKernelManager) -> None:
             if saved is not None:
                 lost.append(await saved.restore_here(kernel))
 
@@ -255,7 +256,7 @@ class KernelJobs:
         return lost[-1]
 
     def _saved(
-        self, kernel: Any, request: GpuRequest, tell: Tell, talk: Talk | None
+        self, kernel: AsyncKernelManager, request: GpuRequest, tell: Tell, talk: Talk | None
     ) -> AbstractAsyncContextManager[tuple[Saved, Cell | None]]:
         return saved_of(kernel, request.variables, self._settings, tell, talk, self.talks)
 

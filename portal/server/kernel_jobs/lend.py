@@ -6,7 +6,8 @@ import shutil
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+
+from jupyter_client.asynchronous.client import AsyncKernelClient
 
 from portal.server.kernel_jobs.errors import KernelJobError
 from portal.server.kernel_jobs.folder import make_folder
@@ -36,10 +37,7 @@ async def run_there(
     """Run the body of a cell in the kernel of a job, with the variables there and back.
 
     Args:
-        job: Its kernel answers.
-        request: With the body.
         talk: With the cell, which shows what the body shows.
-        settings: The site's.
         tell: Takes how far it is.
 
     Returns:
@@ -70,7 +68,9 @@ async def run_there(
     return f"The GPUs are given back. {words}"
 
 
-async def _run(client: Any, body: str, talk: Talk, job: SlurmProvisioner) -> list[str] | None:
+async def _run(
+    client: AsyncKernelClient, body: str, talk: Talk, job: SlurmProvisioner
+) -> list[str] | None:
     """Run code and show what it shows; return the traceback of its error, or None."""
     asked = client.execute(body, store_history=False, allow_stdin=False)
     traceback = None
@@ -97,7 +97,7 @@ async def _run(client: Any, body: str, talk: Talk, job: SlurmProvisioner) -> lis
 
 
 async def _bring_back(
-    client: Any, talk: Talk, settings: KernelJobSettings, job: SlurmProvisioner
+    client: AsyncKernelClient, talk: Talk, settings: KernelJobSettings, job: SlurmProvisioner
 ) -> str:
     folder: Path = make_folder("variables")
     try:

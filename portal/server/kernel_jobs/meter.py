@@ -56,12 +56,7 @@ class Use:
 
 
 async def measure(folder: Path, meter: Meter) -> None:
-    """Write the use of this job until its folder is gone.
-
-    Args:
-        folder: The job's.
-        meter: That of this job.
-    """
+    """Write the use of this job until its folder is gone."""
     use, last_s, total = Use(), None, TotalUse()
     while True:
         sample = await meter.take_sample()

@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from jupyter_client.connect import port_names
+from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning.factory import KernelProvisionerFactory
+from jupyter_client.provisioning.provisioner_base import KernelProvisionerBase
+from jupyter_server.services.kernels.kernelmanager import AsyncMappingKernelManager
 
 from portal.server.patches.kernel_tabs import forget_ports, reconnect_tabs
 
@@ -33,7 +36,7 @@ class Home:
     interrupt_mode: str
 
     @classmethod
-    def of(cls, kernel: Any) -> Home:
+    def of(cls, kernel: AsyncKernelManager) -> Home:
         """Return that of a kernel manager whose kernel is here."""
         return cls(
             transport=kernel.transport,
@@ -41,7 +44,7 @@ class Home:
             interrupt_mode=kernel.kernel_spec.interrupt_mode,
         )
 
-    def prepare(self, kernel: Any) -> None:
+    def prepare(self, kernel: AsyncKernelManager) -> None:
         """Let a kernel manager start its next kernel here."""
         # Else the file of the kernel elsewhere would stay.
         kernel.cleanup_connection_file()
@@ -55,7 +58,9 @@ class Home:
 class _Successor:
     """The provisioner of a kernel that ends, up to the start of the next one."""
 
-    def __init__(self, old: Any, new: Any, home: Home | None) -> None:
+    def __init__(
+        self, old: KernelProvisionerBase, new: KernelProvisionerBase, home: Home | None
+    ) -> None:
         self._old, self._new, self._home = old, new, home
 
     def __getattr__(self, name: str) -> Any:
@@ -70,18 +75,15 @@ class _Successor:
 
 
 async def move(
-    kernels: Any,
+    kernels: AsyncMappingKernelManager,
     kernel_id: str,
-    new: Any,
+    new: KernelProvisionerBase,
     home: Home | None = None,
     prepare: Callable[[Any], Awaitable[None]] | None = None,
 ) -> None:
     """Let a kernel go on with another provisioner, and its tabs connect to it.
 
     Args:
-        kernels: Jupyter's manager of all kernels.
-        kernel_id: The kernel.
-        new: The provisioner of the next kernel.
         home: Where that listens, if it is on this node.
         prepare: Called with the kernel before its tabs can run a cell in it.
     """
@@ -103,11 +105,10 @@ async def move(
             reconnect_tabs(kernel_id)
 
 
-async def cell_ended(kernel: Any, tell: Callable[[str], None]) -> None:
+async def cell_ended(kernel: AsyncKernelManager, tell: Callable[[str], None]) -> None:
     """Wait for the end of the running cell, which a move would end.
 
     Args:
-        kernel: Jupyter's manager of the kernel.
         tell: Takes why the move waits.
     """
     if kernel.execution_state == "busy":
@@ -117,7 +118,7 @@ async def cell_ended(kernel: Any, tell: Callable[[str], None]) -> None:
         await asyncio.sleep(_LOOK_S)
 
 
-def local_provisioner(kernel: Any) -> Any:
+def local_provisioner(kernel: AsyncKernelManager) -> KernelProvisionerBase:
     """Return what starts a kernel on this node."""
     factory = KernelProvisionerFactory.instance()
     return factory.create_provisioner_instance(kernel.kernel_id, kernel.kernel_spec, parent=kernel)

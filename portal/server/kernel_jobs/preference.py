@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
+from jupyter_server.serverapp import ServerApp
 from jupyterlab_server.settings_utils import get_settings
 from tornado.web import HTTPError
 
@@ -15,7 +15,7 @@ _PLUGIN = "data-scientist-portal:kernel-gpus"
 _QUESTION = "Do the variables come along?"
 
 
-def read_preference(server: Any) -> Variables:
+def read_preference(server: ServerApp) -> Variables:
     """Return the setting, or that of the site, of the user of a notebook server with JupyterLab."""
     (lab,) = server.extension_manager.extension_apps["jupyterlab"]
     folders = [*lab.extra_labextensions_path, *lab.labextensions_path]

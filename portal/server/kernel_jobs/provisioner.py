@@ -76,9 +76,6 @@ class SlurmProvisioner(KernelProvisionerBase):
             working_dir: The folder of its notebook.
             addresses: Of nodes, by their names; those that are missing are reached by name.
             tell: Takes why the job waits, whenever that changes.
-
-        Raises:
-            PortalError: If Slurm refuses the job, or the kernel does not start.
         """
         prepared = await super().pre_launch(env={**os.environ, **environ})
         named = {name: value for name, value in environ.items() if name == "JPY_SESSION_NAME"}
@@ -113,9 +110,6 @@ class SlurmProvisioner(KernelProvisionerBase):
         Args:
             is_heard: Whether what the kernel publishes is wanted from the first message on, which
                 takes some tenths of a second longer.
-
-        Raises:
-            KernelJobError: If it does not answer.
         """
         _, info = await self._connection()
         client = AsyncKernelClient(parent=None)

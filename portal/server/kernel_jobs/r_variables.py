@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from jupyter_client.asynchronous.client import AsyncKernelClient
+from jupyter_client.manager import AsyncKernelManager
+
 from portal.server.kernel_jobs.errors import KernelJobError
 from portal.server.kernel_jobs.folder import make_folder
 from portal.server.kernel_jobs.talk import own_session
@@ -85,7 +88,7 @@ class SavedByR(Saved):
     """What R has saved."""
 
     async def _restore(
-        self, client: Any, told: str | None, has_ended: Callable[[], Awaitable[bool]]
+        self, client: AsyncKernelClient, told: str | None, has_ended: Callable[[], Awaitable[bool]]
     ) -> dict[str, Any]:
         await ask_kernel(client, _RESTORE % {"folder": json.dumps(str(self.folder))}, has_ended)
         return {"lost": []}
@@ -94,7 +97,7 @@ class SavedByR(Saved):
 class HeldR:
     """A cell in which R waits until it is known whether it moves."""
 
-    def __init__(self, folder: Path, client: Any, asked: str) -> None:
+    def __init__(self, folder: Path, client: AsyncKernelClient, asked: str) -> None:
         self._folder = folder
         self._client = client
         self._asked = asked
@@ -114,18 +117,9 @@ class HeldR:
 
 @asynccontextmanager
 async def saved_by_r(
-    kernel: Any, settings: KernelJobSettings, tell: Callable[[str], None]
+    kernel: AsyncKernelManager, settings: KernelJobSettings, tell: Callable[[str], None]
 ) -> AsyncIterator[tuple[Saved, HeldR]]:
-    """Have R save its workspace, and wait for as long as it takes to load it elsewhere.
-
-    Args:
-        kernel: Jupyter's manager of the kernel.
-        settings: The site's.
-        tell: Takes how far it is.
-
-    Raises:
-        KernelJobError: If it cannot be saved.
-    """
+    """Have R save its workspace, and wait for as long as it takes to load it elsewhere."""
     folder = make_folder("variables")
     client = kernel.client(session=own_session(kernel))
     client.start_channels(iopub=False, stdin=False, hb=False)
@@ -154,7 +148,9 @@ async def saved_by_r(
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 
-async def _said(kernel: Any, client: Any, asked: str, folder: Path) -> dict[str, Any]:
+async def _said(
+    kernel: AsyncKernelManager, client: AsyncKernelClient, asked: str, folder: Path
+) -> dict[str, Any]:
     while _SAID not in await asyncio.to_thread(os.listdir, folder):
         try:
             reply = await client.get_shell_msg(timeout=_LOOK_S)

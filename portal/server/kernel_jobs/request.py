@@ -52,12 +52,7 @@ class GpuRequest:
 
 
 def read_limits(environ: Mapping[str, str], settings: KernelJobSettings) -> Limits:
-    """Return what the user of a session may ask for: the site's limits, and those of groups.
-
-    Args:
-        environ: That of the session.
-        settings: The site's.
-    """
+    """Return what the user of a session may ask for: the site's limits, and those of groups."""
     told = told_tables(environ).get(LIMITS, {})
     of_kernels = Limits(max_walltime_s=round(settings.max_hours * SECONDS_PER_HOUR))
     return of_kernels.for_groups([LIMITS], {LIMITS: told})
@@ -71,11 +66,7 @@ def parse_request(
     Args:
         gpus: A number, or a type and a number: 2, "2", "v100:2".
         hours: None or empty for the site's default.
-        settings: The site's.
         variables: One of `Variables`. None or empty for the user's setting.
-
-    Raises:
-        OptionsError: If it is no number of GPUs, no length that the site allows, or none of those.
     """
     match = _GPUS.fullmatch(str(gpus).strip())
     if match is None or (match["type"] and not is_name(match["type"])):
@@ -104,17 +95,8 @@ def check_request(
     """Return the cores and memory that come with each GPU, lowered where nodes have less.
 
     Args:
-        request: What was asked.
-        catalog: The cluster.
-        limits: The user's.
-        shape: The site's rule.
         partition: Empty for Slurm's default one.
-        charged: The budgets of the user's jobs.
         n_held: GPUs of the session and of its other kernels.
-
-    Raises:
-        OptionsError: If the user may not have the GPUs, no node of the partition has them, or too
-            little of a budget is left.
     """
     where, kind = partition or None, request.gpu_type or None
     place = f"the partition {partition}" if partition else "Slurm's default partition"

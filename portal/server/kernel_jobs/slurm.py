@@ -142,12 +142,7 @@ class KernelSlurm:
         return await read_charged(os.environ, partition, path=self._path)
 
     async def submit(self, request: JobRequest) -> int:
-        """Return the id of a newly queued job.
-
-        Raises:
-            SlurmError: If Slurm refuses it; the text says why.
-            SlurmUnavailableError: If Slurm did not answer.
-        """
+        """Return the id of a newly queued job."""
         argv = sbatch_argv(request)
         done = await self._sbatch(request, argv)
         job_id = PARSABLE_JOB_ID.search(done.stdout)
@@ -223,9 +218,5 @@ class KernelSlurm:
         await query(argv, timeout_s=TIMEOUT_S, path=self._path)
 
     async def cancel(self, job_id: int) -> None:
-        """End the job.
-
-        Raises:
-            SlurmUnavailableError: If Slurm did not answer.
-        """
+        """End the job."""
         await query(("scancel", str(job_id)), timeout_s=TIMEOUT_S, path=self._path)

@@ -6,6 +6,9 @@ from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from jupyter_client.manager import AsyncKernelManager
+from jupyter_server.serverapp import ServerApp
+
 from portal.server.base.budget import job_name_of
 from portal.server.base.hub_api import HubApi
 from portal.server.base.open_notebooks import notebook_of
@@ -26,15 +29,12 @@ class JobStarts:
     """Knows the site, the user and the session that these jobs are for.
 
     Args:
-        server: Jupyter's notebook server.
-        slurm: Slurm's commands for the user.
-        limits: The user's.
         hub: Tells places in the queue, and whether kernels get GPUs now.
     """
 
     def __init__(
         self,
-        server: Any,
+        server: ServerApp,
         settings: SessionTables,
         slurm: KernelSlurm,
         limits: Limits,
@@ -57,12 +57,8 @@ class JobStarts:
             catalog, self._limits, self._per_gpu, self._partition, settings, charged
         )
 
-    def new_job(self, kernel: Any) -> SlurmProvisioner:
-        """Return one that has not started.
-
-        Args:
-            kernel: Jupyter's manager of the kernel that wants it.
-        """
+    def new_job(self, kernel: AsyncKernelManager) -> SlurmProvisioner:
+        """Return one that has not started."""
         job = SlurmProvisioner(
             kernel_id=kernel.kernel_id, kernel_spec=kernel.kernel_spec, parent=kernel
         )
@@ -81,9 +77,6 @@ class JobStarts:
         Args:
             n_held: GPUs of the session and of its other kernels.
             tell: Takes why the job waits, whenever that changes.
-
-        Raises:
-            PortalError: If the user may not have the GPUs, or the kernel does not start.
         """
         refusal, (asked, nodes) = await asyncio.gather(
             self._hub.read_refusal(), self._checked(request, n_held)

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.session import Session
 
 from portal.server.kernel_jobs.errors import KernelJobError
@@ -20,12 +21,8 @@ _HOLD = "get_ipython().portal_gpus.hold()"
 _GONE = "The kernel has been restarted or has ended, so it does not move."
 
 
-def own_session(kernel: Any) -> Session:
-    """Return a session whose messages and sockets have other ids than those of Jupyter.
-
-    Args:
-        kernel: Jupyter's manager of the kernel.
-    """
+def own_session(kernel: AsyncKernelManager) -> Session:
+    """Return a session whose messages and sockets have other ids than those of Jupyter."""
     return Session(config=kernel.session.config, key=kernel.session.key)
 
 
@@ -33,7 +30,6 @@ class Talk:
     """The server's side of it.
 
     Args:
-        kernel: Jupyter's manager of the kernel.
         cell: Id of the request that runs the cell.
     """
 
@@ -43,7 +39,7 @@ class Talk:
     # Interrupts what runs elsewhere for the cell.
     interrupt: Callable[[], None] | None = None
 
-    def __init__(self, kernel: Any, cell: str = "") -> None:
+    def __init__(self, kernel: AsyncKernelManager, cell: str = "") -> None:
         self.cell = cell
         self._cell_over = asyncio.Event()
         self._session = own_session(kernel)
@@ -55,11 +51,7 @@ class Talk:
         self._send({"text": text, "end": end})
 
     async def ask(self, question: str) -> bool:
-        """Ask the user in the cell; yes where nobody can answer.
-
-        Raises:
-            KernelJobError: If the kernel has ended.
-        """
+        """Ask the user in the cell; yes where nobody can answer."""
         self._send({"text": "", "end": "", "ask": question})
         return bool((await self.reply()).get("yes"))
 
@@ -71,9 +63,6 @@ class Talk:
 
         Returns:
             What that returns, or "refused" with the reason in words.
-
-        Raises:
-            KernelJobError: If the kernel has ended.
         """
         self._send({"text": "", "end": "", "save": order})
         return await self.reply()
@@ -83,9 +72,6 @@ class Talk:
 
         Returns:
             That of `save`, or nothing of a cell that waits now.
-
-        Raises:
-            KernelJobError: If the kernel has ended.
         """
         self._reply = asyncio.get_running_loop().create_future()
         return await self._reply
@@ -93,14 +79,8 @@ class Talk:
     async def restore(self, folder: str) -> dict[str, Any]:
         """Have the kernel restore variables.
 
-        Args:
-            folder: Where they are.
-
         Returns:
             What the kernel's `variables.restore` returns, or "refused" with the reason in words.
-
-        Raises:
-            KernelJobError: If the kernel has ended.
         """
         self._send({"text": "", "end": "", "restore": folder})
         return await self.reply()
@@ -148,11 +128,10 @@ class Talk:
 
 
 @asynccontextmanager
-async def held(kernel: Any, talks: dict[str, Talk]) -> AsyncIterator[Talk]:
+async def held(kernel: AsyncKernelManager, talks: dict[str, Talk]) -> AsyncIterator[Talk]:
     """Run a cell that lets the kernel wait: what comes after it does not run there if it moves.
 
     Args:
-        kernel: Jupyter's manager of the kernel.
         talks: Those by which replies of kernels are taken.
     """
     talk = talks[kernel.kernel_id] = Talk(kernel)

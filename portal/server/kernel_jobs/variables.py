@@ -17,6 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from jupyter_client.asynchronous.client import AsyncKernelClient
+from jupyter_client.manager import AsyncKernelManager
+
 from dsportal.amounts import count
 from portal.server.kernel_jobs.errors import KernelJobError
 from portal.server.kernel_jobs.folder import make_folder
@@ -85,9 +88,6 @@ class Saved:
 
         Returns:
             What has come along, and what has not, in words.
-
-        Raises:
-            KernelJobError: If they cannot be restored there.
         """
         if self.why:
             return self.why
@@ -103,7 +103,7 @@ class Saved:
             folder=self.folder, n_variables=n_restored, n_bytes=self.n_bytes, lost=lost
         ).words
 
-    async def restore_here(self, kernel: Any) -> str:
+    async def restore_here(self, kernel: AsyncKernelManager) -> str:
         """Restore them in a kernel of this node; it says before its next cell what is missing.
 
         Returns:
@@ -131,27 +131,19 @@ class Saved:
         return ""
 
     async def _restore(
-        self, client: Any, told: str | None, has_ended: Callable[[], Awaitable[bool]]
+        self, client: AsyncKernelClient, told: str | None, has_ended: Callable[[], Awaitable[bool]]
     ) -> dict[str, Any]:
         call = f"restore({str(self.folder)!r}, {told!r})"
         return await call_kernel(client, call, has_ended)
 
 
 async def call_kernel(
-    client: Any, call: str, has_ended: Callable[[], Awaitable[bool]]
+    client: AsyncKernelClient, call: str, has_ended: Callable[[], Awaitable[bool]]
 ) -> dict[str, Any]:
     """Call a method of a kernel's `GpuMagic` that leaves a report.
 
-    Args:
-        client: Of the kernel.
-        call: The method with its arguments.
-        has_ended: Tells whether the kernel has.
-
     Returns:
         That report, of `variables.save` or `variables.restore`.
-
-    Raises:
-        KernelJobError: If the method fails, or the kernel ends.
     """
     content = await ask_kernel(
         client,
@@ -165,18 +157,13 @@ async def call_kernel(
 
 
 async def ask_kernel(
-    client: Any, code: str, has_ended: Callable[[], Awaitable[bool]], **options: Any
+    client: AsyncKernelClient, code: str, has_ended: Callable[[], Awaitable[bool]], **options: Any
 ) -> dict[str, Any]:
     """Return the content of a kernel's reply to code that is none of its cells.
 
     Args:
-        client: Of the kernel.
         code: In the kernel's language.
-        has_ended: Tells whether the kernel has.
         options: Of the client's `execute`.
-
-    Raises:
-        KernelJobError: If the code fails, or the kernel ends.
     """
     asked = client.execute(code, store_history=False, allow_stdin=False, **options)
     while True:
@@ -208,14 +195,7 @@ def save_order(folder: Path, settings: KernelJobSettings) -> dict[str, str | flo
 
 
 def check_answer(said: dict[str, Any]) -> dict[str, Any]:
-    """Return what a kernel says of the variables that it has saved or restored.
-
-    Args:
-        said: The same.
-
-    Raises:
-        KernelJobError: If it could not.
-    """
+    """Return what a kernel has `said` of its variables, unless it refused."""
     if "refused" in said:
         raise KernelJobError(f"{said['refused']} {_SMALLER}")
     return said
@@ -239,11 +219,7 @@ async def saved_in(
 
     Args:
         waiting: A cell that waits meanwhile.
-        settings: The site's.
         tell: Takes how far it is.
-
-    Raises:
-        KernelJobError: If they are too large, or take too long.
     """
     folder = make_folder("variables")
     try:

@@ -92,10 +92,7 @@ class ExecutionWatch:
         """Note the cell that a message of a tab sends, if it sends one.
 
         Args:
-            kernel_id: The kernel that it goes to.
-            tab: What tells the tab from others.
             text: The message as it came over the websocket.
-            subprotocol: The websocket's protocol.
         """
         # The kernel and Jupyter say what is wrong with a message; this only listens.
         with suppress(ValueError, KeyError, TypeError, AttributeError, IndexError):

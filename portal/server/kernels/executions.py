@@ -78,8 +78,6 @@ class Executions:
         Args:
             parent_id: Id of the message that it belongs to; empty for none.
             kind: Its type, such as "stream".
-            content: The message's content.
-            metadata: The message's metadata.
         """
         if kind == "status" and content.get("execution_state") in {"starting", "restarting"}:
             self.end_all()

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from jupyter_core.utils import ensure_async
+from jupyter_server.services.contents.manager import AsyncContentsManager
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 from tornado.web import HTTPError
@@ -29,16 +30,14 @@ class NotebookWriter:
     """Writes outputs into notebooks: now and then while their pages are gone, and at the end.
 
     Args:
-        watch: What the cells of all kernels show.
         notebook_of: Returns the path of the notebook of a kernel's id, or "".
-        contents: Jupyter's contents manager.
     """
 
     def __init__(
         self,
         watch: ExecutionWatch,
         notebook_of: Callable[[str], Awaitable[str]],
-        contents: Any,
+        contents: AsyncContentsManager,
         log: logging.Logger,
     ) -> None:
         self._watch = watch

@@ -19,10 +19,7 @@ def offer_own_kernels(folder: Path, *, own: Path, shipped: Path, log: Logger) ->
     """Write kernelspecs for the user's kernels whose names are taken.
 
     Args:
-        folder: For the kernelspecs.
         own: The user's folder of kernelspecs, which may hold anything.
-        shipped: The portal's.
-        log: Told of those that cannot be read.
 
     Returns:
         A sentence for each that is left out, with the reason.

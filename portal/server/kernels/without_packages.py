@@ -21,7 +21,6 @@ class KernelsWithoutPackages:
     Args:
         folder: For the kernelspecs; one of the folders that the notebook server searches.
         shipped: Kernelspecs of the portal, or a folder that does not exist.
-        home: The user's home folder.
     """
 
     def __init__(self, folder: Path, *, shipped: Path, home: Path, log: logging.Logger) -> None:

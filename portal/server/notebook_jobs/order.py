@@ -85,7 +85,6 @@ def sweep_arguments(body: bytes, root: Path) -> list[str]:
     Args:
         body: JSON as `parse_order` takes it, with `grid` in place of `parameters`, and if wanted
             `at_once`, `metric`, `best`, `kernel` and `name`. Its `path` may be that of a script.
-        root: As there.
     """
     order = parse_order(body, root)
     values = json.loads(body)

@@ -82,7 +82,7 @@ def _explaining(original: _Method) -> _Method:
     return save
 
 
-def _deleting(manager: Any, original: _Method) -> _Method:
+def _deleting(manager: AsyncContentsManager, original: _Method) -> _Method:
     async def delete_file(path: str) -> None:
         try:
             await original(path)

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from jupyter_server.services.contents.manager import AsyncContentsManager
 from nbformat.sign import SQLiteSignatureStore
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -61,12 +62,8 @@ class PatientSignatureStore(SQLiteSignatureStore):
             return False
 
 
-def keep_readable(contents: Any) -> None:
-    """Let notebooks be read.
-
-    Args:
-        contents: Jupyter's contents manager, changed in place.
-    """
+def keep_readable(contents: AsyncContentsManager) -> None:
+    """Let notebooks be read."""
     notary = contents.notary
     try:
         # Made at the first need, and saved in the home.

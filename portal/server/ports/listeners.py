@@ -63,7 +63,6 @@ class SessionPorts:
         """Refuse a connection that another program may have taken meanwhile.
 
         Args:
-            port: The port that was connected to.
             own_port: The port at this end of the connection.
             listeners: What listened before the connection was made.
         """

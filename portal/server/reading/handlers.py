@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from jupyter_server.base.handlers import JupyterHandler
 from jupyter_server.base.websocket import WebSocketMixin
+from jupyter_server.serverapp import ServerApp
 from jupyter_server.utils import url_path_join
 from tornado.web import HTTPError
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
@@ -72,11 +73,7 @@ class ReadingPage(_ReadingHandler):
 
     @for_the_user
     async def get(self, path: str = "") -> None:
-        """Render it.
-
-        Raises:
-            HTTPError: 403 for a notebook that the user may not read, or not any more.
-        """
+        """Render it."""
         if path and not await self.may_read(path):
             raise HTTPError(
                 403, f"You may not read {path}: it is not shared with you, or it is not open."
@@ -119,11 +116,7 @@ class ReadingSocket(WebSocketMixin, WebSocketHandler, _ReadingHandler):
     task: asyncio.Task[None] | None = None
 
     async def get(self, path: str = "") -> None:
-        """Accept the websocket of somebody who may read the notebook.
-
-        Raises:
-            HTTPError: 403 for anybody else.
-        """
+        """Accept the websocket of somebody who may read the notebook."""
         if self.current_user is None or not await self.may_read(path):
             raise HTTPError(403)
         self.path = path
@@ -222,7 +215,7 @@ async def _wait_for_change(room: Any) -> None:
 class Reading:
     """The routes of the page and of its websocket, and what is open of them."""
 
-    def __init__(self, serverapp: Any, rights: GuestRights) -> None:
+    def __init__(self, serverapp: ServerApp, rights: GuestRights) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
         self._shared = {
             "notebooks": Notebooks(partial(find_rooms, serverapp), serverapp.contents_manager),

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+from jupyter_server.serverapp import ServerApp
+from jupyter_server.services.contents.manager import AsyncContentsManager
 
 from portal.server.reading.place import look
 
@@ -58,10 +60,11 @@ class Notebooks:
     Args:
         rooms: Returns Jupyter's rooms of shared documents by their ids; empty without
             collaboration.
-        contents: The server's contents manager.
     """
 
-    def __init__(self, rooms: Callable[[], Mapping[str, Any]], contents: Any) -> None:
+    def __init__(
+        self, rooms: Callable[[], Mapping[str, Any]], contents: AsyncContentsManager
+    ) -> None:
         self._rooms = rooms
         self._contents = contents
 
@@ -109,7 +112,7 @@ class Notebooks:
         return found
 
 
-def find_rooms(serverapp: Any) -> Mapping[str, Any]:
+def find_rooms(serverapp: ServerApp) -> Mapping[str, Any]:
     """Return the rooms of collaboration in `serverapp`; empty if it is not loaded."""
     apps = serverapp.extension_manager.extension_apps.get("jupyter_server_ydoc", ())
     for app in apps:

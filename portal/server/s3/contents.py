@@ -38,9 +38,6 @@ class S3Contents(AsyncContentsManager):
         """Return Jupyter's model of what `path` names.
 
         `type`, `format` and `require_hash` are Jupyter's; S3's own mark of a content is its hash.
-
-        Raises:
-            _not_there: If there is nothing.
         """
         bucket, key = split(path)
         if not key:
@@ -54,11 +51,7 @@ class S3Contents(AsyncContentsManager):
         return await self._folder_model(path, content=content)
 
     async def save(self, model: dict[str, Any], path: str = "") -> dict[str, Any]:
-        """Write a file, or the mark of a folder; `model` is Jupyter's.
-
-        Raises:
-            HTTPError: 400 for a bucket.
-        """
+        """Write a file, or the mark of a folder; `model` is Jupyter's."""
         bucket, key = split(path)
         if not key:
             raise HTTPError(400, "Buckets cannot be made here. Ask the operators of the S3 store.")
@@ -79,11 +72,7 @@ class S3Contents(AsyncContentsManager):
         return await self.get(path, content=False)
 
     async def delete(self, path: str) -> None:
-        """Delete a file, or an empty folder. S3 has no trash.
-
-        Raises:
-            HTTPError: 400 for a bucket, or a folder that is not empty.
-        """
+        """Delete a file, or an empty folder. S3 has no trash."""
         bucket, key = split(path.strip("/"))
         if not key:
             raise HTTPError(
@@ -96,11 +85,7 @@ class S3Contents(AsyncContentsManager):
         await self._ask(lambda: self._store.remove(bucket, f"{key}/"))
 
     async def rename(self, old_path: str, new_path: str) -> None:
-        """Move a file, or an empty folder. S3 copies and then removes it.
-
-        Raises:
-            HTTPError: 400 for a bucket, or a folder that is not empty; 409 if the name is taken.
-        """
+        """Move a file, or an empty folder. S3 copies and then removes it."""
         (bucket, key), (new_bucket, new_key) = split(old_path), split(new_path)
         if not key or not new_key:
             raise HTTPError(400, "Buckets cannot be renamed.")

@@ -69,11 +69,7 @@ class S3ContentsHandler(RouteArguments, ContentsHandler):
         return self.contents
 
     async def prepare(self) -> None:
-        """Refuse a path that no program should follow.
-
-        Raises:
-            HTTPError: 404 for it.
-        """
+        """Refuse a path that no program should follow."""
         await super().prepare()
         try:
             split(self.path_kwargs.get("path") or (self.path_args or [""])[0] or "")

@@ -20,18 +20,7 @@ _NOT_FOUND = frozenset({"NoSuchKey", "NoSuchBucket", "NotFound", "NoSuchUpload"}
 
 @contextmanager
 def in_words(endpoint: str, bucket: str = "") -> Iterator[None]:
-    """Turn the client's errors into sentences.
-
-    Args:
-        endpoint: Address of the store.
-        bucket: The bucket that was asked for.
-
-    Raises:
-        S3NotFoundError: For a name that S3 does not take.
-        S3SilentError: If it does not answer, or not as S3 does.
-        _distrust: If its certificate is refused.
-        _explain: What S3 itself refuses.
-    """
+    """Turn the client's errors into sentences."""
     # Here: most sessions never open the drive.
     import urllib3.exceptions
     from minio import error as refused

@@ -181,10 +181,7 @@ class Store:
         """Write a whole file.
 
         Args:
-            bucket: Where.
-            key: Its name there.
             data: Has `read`, as a file does.
-            size_bytes: Its size.
             part_bytes: Size of the parts in which it is sent; 0 for the client's choice.
         """
         with in_words(self.endpoint, bucket):

@@ -26,9 +26,6 @@ class GivenUpError(Exception):
 class S3Upload:
     """One file on its way to S3. A thread of its own reads what `feed` is given.
 
-    Args:
-        size_bytes: Its size.
-
     Attributes:
         offset: How many bytes have arrived.
     """
@@ -73,7 +70,6 @@ class S3Upload:
 
         Args:
             offset: Must be the number of bytes that have arrived.
-            chunk: The next bytes.
 
         Returns:
             How many bytes have arrived now.

@@ -27,7 +27,6 @@ def advise(samples: Sequence[Sample], allotment: Allotment) -> str | None:
 
     Args:
         samples: Oldest first; those of the last two minutes count.
-        allotment: What the session may use.
     """
     recent = [s for s in samples if samples[-1].at_s - s.at_s <= WINDOW_S and s.gpus]
     if not recent or recent[-1].at_s - recent[0].at_s < _LEAST_COVERED_S:

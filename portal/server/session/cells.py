@@ -49,14 +49,7 @@ class CellRuns:
         return [*self._ended, *self._running.values()]
 
     def take(self, kernel_id: str, kind: str, parent_kind: str, content: dict[str, Any]) -> None:
-        """Take a message that a kernel published.
-
-        Args:
-            kernel_id: The kernel.
-            kind: The message's type.
-            parent_kind: Type of the message that it answers.
-            content: The message's content.
-        """
+        """Take a message that a kernel published, with its `content`."""
         state = content.get("execution_state") if kind == "status" else None
         if kind == "execute_input":
             self._end(kernel_id)

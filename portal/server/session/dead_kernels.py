@@ -129,7 +129,6 @@ def describe_death(
 
     Args:
         notebook: Path of its notebook, or "".
-        death: How it died.
         is_out_of_memory: Whether a process of the session has been killed for want of memory.
         n_deaths: Times that it has died lately, this one included.
     """

@@ -9,6 +9,8 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
+from jupyter_server.serverapp import ServerApp
+
 from portal.server.base.authorization import whole_number
 from portal.server.base.cgroup import find_allotment, find_source
 from portal.server.base.gpus import Gpus
@@ -47,15 +49,13 @@ class SessionMonitor:
     """The state that pages poll, and the actions that they may request.
 
     Args:
-        serverapp: Jupyter's notebook server.
         is_working: Returns whether something but a kernel uses the session.
-        notices: Return sentences for the user.
         folders_shown: Returns the folders that programs show, such as TensorBoard, by process id.
     """
 
     def __init__(
         self,
-        serverapp: Any,
+        serverapp: ServerApp,
         listener: KernelListener,
         *,
         is_working: Callable[[], bool],

@@ -3,7 +3,8 @@
 import os
 from collections import ChainMap
 from datetime import UTC, datetime
-from typing import Any
+
+from jupyter_server.serverapp import ServerApp
 
 from portal.server.base.feature import Feature, Plugin, Shared
 from portal.server.session.cells_elsewhere import ROUTE as CELL_ROUTE
@@ -47,7 +48,7 @@ def load(shared: Shared) -> Feature:
     )
 
 
-def _own_server(server: Any) -> OwnServer:
+def _own_server(server: ServerApp) -> OwnServer:
     base_url = os.environ.get("JUPYTERHUB_BASE_URL", "/")
     return OwnServer(server.web_app, base_url, os.environ.get("JUPYTERHUB_API_TOKEN", ""))
 

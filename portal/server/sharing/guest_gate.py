@@ -5,6 +5,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from jupyter_server.auth.identity import IdentityProvider
+from jupyter_server.base.handlers import JupyterHandler
 from tornado.web import Finish, HTTPError, RequestHandler
 
 from portal.server.base.forwarding import cut_off
@@ -32,9 +34,6 @@ class GuestGate:
     remembers the answer to other requests for five minutes.
 
     Args:
-        owner: Name of the session's user.
-        rights: What guests may do.
-        base_url: Path of the session.
         on_fewer: Called when somebody who could work may not any more, and may have kept what
             stands for a login.
     """
@@ -58,7 +57,7 @@ class GuestGate:
         self._handlers: weakref.WeakSet[RequestHandler] = weakref.WeakSet()
         self._checks = PeriodicCall(self.check, RECHECK_S)
 
-    def watch(self, identity_provider: Any) -> None:
+    def watch(self, identity_provider: IdentityProvider) -> None:
         """Check each request of guests, and note their websockets.
 
         `identity_provider` is the server's.
@@ -66,7 +65,7 @@ class GuestGate:
         self._hub_auth = identity_provider.hub_auth
         check_users(identity_provider, self._check_user)
 
-    async def _check_user(self, handler: Any, user: Any) -> Any:
+    async def _check_user(self, handler: JupyterHandler, user: Any) -> Any:
         if user is not None and user.username != self._owner:
             return await self._admit(handler, user)
         # JupyterHub puts there what refuses somebody who is logged in.
@@ -74,7 +73,7 @@ class GuestGate:
             handler.redirect = self._refuse
         return user
 
-    async def _admit(self, handler: Any, user: Any) -> Any:
+    async def _admit(self, handler: JupyterHandler, user: Any) -> Any:
         mark_guest(handler)
         # What guests do keeps no session; what they started there does, while it computes.
         handler._track_activity = False
@@ -89,7 +88,7 @@ class GuestGate:
         self._handlers.add(handler)
         return user
 
-    def _refuse_work(self, handler: Any, rights: Rights) -> None:
+    def _refuse_work(self, handler: JupyterHandler, rights: Rights) -> None:
         if not rights.is_any:
             self._refuse()
         request = handler.request
@@ -153,12 +152,12 @@ class GuestGate:
         return NOTHING
 
 
-def is_allowed(handler: Any, rights: Rights) -> bool:
+def is_allowed(handler: JupyterHandler, rights: Rights) -> bool:
     """Return whether somebody with these rights may use a handler."""
     return rights.may_work or (rights.is_any and isinstance(handler, ForReaders))
 
 
-def is_public(handler: Any) -> bool:
+def is_public(handler: JupyterHandler) -> bool:
     """Return whether anybody may ask a handler, without a login."""
     method = getattr(handler, str(handler.request.method).lower(), None)
     return bool(getattr(method, "__allow_unauthenticated", False))

@@ -1,9 +1,13 @@
 """Reports to the hub when anybody but its owner uses a session."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable
 from typing import Any
+
+from jupyter_server.auth.identity import IdentityProvider
+from jupyter_server.base.handlers import JupyterHandler
 
 from portal.server.base.forwarding import forwarded_addresses
 from portal.server.base.hub_api import HubApi, HubError
@@ -18,12 +22,15 @@ class Visitors:
     """Who used the session, from where, and when it was reported.
 
     Args:
-        owner: Name of the session's user.
         clock: Monotonic, in seconds.
     """
 
     def __init__(
-        self, owner: str, hub: HubApi, log: Any, clock: Callable[[], float] = time.monotonic
+        self,
+        owner: str,
+        hub: HubApi,
+        log: logging.Logger,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._owner = owner
         self._hub = hub
@@ -32,11 +39,11 @@ class Visitors:
         self._told_s: dict[tuple[str, str], float] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def watch(self, identity_provider: Any) -> None:
+    def watch(self, identity_provider: IdentityProvider) -> None:
         """Note the user of each request; `identity_provider` is the server's."""
         check_users(identity_provider, self._see)
 
-    async def _see(self, handler: Any, user: Any) -> Any:
+    async def _see(self, handler: JupyterHandler, user: Any) -> Any:
         if user is not None and user.username != self._owner:
             self.note(str(user.username), forwarded_addresses(handler.request))
         return user

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import os
 import shutil
 import signal
@@ -11,7 +12,6 @@ import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from dsportal.amounts import count
 from portal.server.base.private_dir import make_private_dir
@@ -64,7 +64,7 @@ class SshConnection:
         process: asyncio.subprocess.Process,
         streams: tuple[asyncio.StreamReader, asyncio.StreamWriter],
         folder: Path,
-        log: Any,
+        log: logging.Logger,
     ) -> None:
         self._process = process
         self._reader, self._writer = streams
@@ -117,7 +117,7 @@ class SshConnections:
     """
 
     def __init__(
-        self, *, limit: int, forwards_ports: bool, environ: Mapping[str, str], log: Any
+        self, *, limit: int, forwards_ports: bool, environ: Mapping[str, str], log: logging.Logger
     ) -> None:
         self._limit = limit
         self._forwards_ports = forwards_ports

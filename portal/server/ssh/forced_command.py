@@ -42,7 +42,6 @@ def greeting(ends_s: float | None, now_s: float) -> str:
 
     Args:
         ends_s: When the session ends, as Unix time; None if that is not known.
-        now_s: Unix time.
     """
     if ends_s is None:
         return "You are in your session. This connection ends with it."

@@ -111,7 +111,6 @@ def sshd_config(
     session leads, and opens no port on the node. PermitOpen would shut out unix sockets, too.
 
     Args:
-        host_key: Private key of the session.
         authorized_keys: The one key that may log in.
         login_argv: Program and arguments of every login.
         sftp_server: Path of sftp-server(8); empty if this node has none.

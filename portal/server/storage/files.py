@@ -21,11 +21,7 @@ class SharedFilesHandler(AuthenticatedFileHandler):
     """
 
     def validate_absolute_path(self, root: str, absolute_path: str) -> str:
-        """Return the real path of the file to send; `absolute_path` goes through the link.
-
-        Raises:
-            HTTPError: If it is hidden, is no file, or lies outside.
-        """
+        """Return the real path of the file to send; `absolute_path` goes through the link."""
         # Jupyter checks the real path for hidden parts, and only below the home.
         asked = os.path.relpath(absolute_path, root).split(os.sep)
         if any(part.startswith(".") for part in asked) and not self.contents_manager.allow_hidden:

@@ -54,7 +54,6 @@ def find_template(sources: Iterable[TemplateSource], name: str) -> tuple[Templat
     """Return the source of the template of this name, and the site's release.
 
     Args:
-        sources: Folders of templates.
         name: Path below the templates folder, as a request has it.
     """
     path = PurePosixPath(name)
@@ -87,11 +86,8 @@ def copy_template(
     What the user edited stays; what not gets the new release, as in `install_templates`.
 
     Args:
-        sources: Folders of templates.
         home: Where the folder of copies is, or is made.
-        name: Path below the templates folder.
         kernelspec: Kernel that a new copy names, as in a notebook's metadata.
-        folder_name: Name of the folder of copies.
     """
     source, content = find_template(sources, name)
     path = PurePosixPath(name)

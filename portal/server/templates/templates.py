@@ -177,16 +177,11 @@ def free_name(target: Folder, name: PurePosixPath, ending: str, ours: str = "") 
     """Return a name next to a template that is free, or whose file may be replaced.
 
     Args:
-        target: The folder of the template.
-        name: The template.
         ending: Goes before the suffix, such as "new".
         ours: Digest of a file that may be replaced, or "".
 
     Returns:
         "digits.new.ipynb" for "digits.ipynb" and "new", or with a number if that is taken.
-
-    Raises:
-        OSError: If the folder cannot be read.
     """
     endings = itertools.chain([ending], (f"{ending}-{n}" for n in itertools.count(2)))
     candidates = (f"{name.stem}.{word}{name.suffix}" for word in endings)

@@ -37,11 +37,7 @@ def read_releases(home: Path) -> dict[str, Release]:
 
 
 def write_releases(home: Path, releases: Mapping[str, Release]) -> None:
-    """Replace the record atomically.
-
-    Raises:
-        OSError: If there is no room, or no permission.
-    """
+    """Replace the record atomically."""
     path = home / RECORD_PATH
     path.parent.mkdir(parents=True, exist_ok=True)
     record = {name: asdict(release) for name, release in sorted(releases.items())}

@@ -31,7 +31,6 @@ def parse_request(body: Any, viewer: Viewer = TENSORBOARD) -> tuple[str, ...]:
     Args:
         body: The posted JSON: `{"logdir": "path"}`, or `{"logdirs": ["path", ...]}` for several
             folders in one page. Paths start at the root of the file browser.
-        viewer: What shall show them.
 
     Source:
         The contract of the REST interface `portal/api/tensorboards`.
@@ -71,7 +70,6 @@ def resolve_folder(
         name: Path from the root, or an absolute path inside it.
         root: The folder that the file browser shows.
         shared: Folders outside the root that may be shown too, such as the site's shared storage.
-        viewer: What shall show it.
 
     Source:
         realpath(3) for links; a viewer reads all folders below the one it is given.

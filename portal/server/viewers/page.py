@@ -118,7 +118,6 @@ async def start_process(viewer: Viewer, *, python: str, private_dir: Path) -> St
     Call it on the main thread: the process is killed when the thread that started it ends.
 
     Args:
-        viewer: The program to start.
         python: Path of the Python in its environment.
         private_dir: Folder that only the user can enter; gets a folder for socket and log.
     """
@@ -162,7 +161,6 @@ async def show(
         logdirs: Several folders appear as runs next to each other.
         page_id: Its name in the URL, impossible to guess.
         base_url: Path of the notebook server, with a slash at both ends.
-        timeout_s: Limit until it answers.
     """
     viewer, folder = started.viewer, started.folder
     path_prefix = f"{base_url}{viewer.route}/{page_id}"

@@ -24,7 +24,6 @@ class FolderPages:
     """Starts a viewer on folders, and keeps track of those that run.
 
     Args:
-        viewer: The program that is started.
         python: Python of the environment that has it.
         limit: Most at once in a session.
         idle_timeout_s: Seconds without a request after which one is stopped. Its address stays and

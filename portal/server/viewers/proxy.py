@@ -30,9 +30,6 @@ class PageProxy(ForwardingHandler):
 
         A page elsewhere is refused by its origin. A page on the same host, such as another user's,
         cannot guess the random id in the URL.
-
-        Raises:
-            HTTPError: If the request comes from another origin.
         """
         # Tornado calls this before the user is known; the notebook server calls it again
         # afterwards.

@@ -75,11 +75,7 @@ def start_data_server(request: Request) -> DataServer:
 
 
 def read_request() -> Request:
-    """Return what to serve.
-
-    Raises:
-        SystemExit: If the notebook server ended without a request.
-    """
+    """Return what to serve."""
     if not select.select([sys.stdin], [], [], 0)[0]:
         importlib.import_module("tensorboard.program")
         # Its plugins with what they import.
