@@ -14,7 +14,7 @@ from portal.server.templates.kernels import (
     match_kernel,
     read_needs,
 )
-from portal.server.templates.safe_folder import NotPlainError, read_below
+from portal.server.templates.safe_folder import read_below
 from portal.server.templates.source import TemplateSource
 from portal.server.templates.templates import FOLDER_NAME, MOST_TEMPLATE_BYTES
 
@@ -127,7 +127,7 @@ def read_goals(source: TemplateSource) -> dict[str, str]:
         content = read_below(source.path, _GOALS, MOST_TEMPLATE_BYTES) or b""
         goals = tomllib.loads(content.decode())["goal"]
         return {str(name): str(goal["title"]) for goal in goals for name in goal["templates"]}
-    except (OSError, ValueError, TypeError, KeyError, NotPlainError):
+    except (OSError, ValueError, TypeError, KeyError):
         return {}
 
 
@@ -144,6 +144,6 @@ def _title(notebook: Mapping[str, Any], path: PurePosixPath) -> str:
 def _read_json(source: TemplateSource, path: PurePosixPath) -> dict[str, Any]:
     try:
         found = json.loads(read_below(source.path, path, MOST_TEMPLATE_BYTES) or b"")
-    except (OSError, ValueError, NotPlainError):
+    except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

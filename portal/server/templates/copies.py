@@ -9,12 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from dsportal.slurm.errors import OptionsError
-from portal.server.templates.safe_folder import (
-    NotPlainError,
-    open_below,
-    open_folder,
-    read_below,
-)
+from portal.server.templates.safe_folder import enter, read_below
 from portal.server.templates.source import TemplateSource
 from portal.server.templates.templates import (
     FOLDER_NAME,
@@ -65,7 +60,7 @@ def find_template(sources: Iterable[TemplateSource], name: str) -> tuple[Templat
             original = path.relative_to(source.below)
             try:
                 content = read_below(source.path, original, MOST_TEMPLATE_BYTES)
-            except (OSError, NotPlainError):
+            except OSError:
                 continue
             if content is not None:
                 return source, content
@@ -97,16 +92,12 @@ def copy_template(
     try:
         # It may be a link to larger storage, which the user has made.
         copies.mkdir(exist_ok=True)
-        with (
-            open_folder(source.path) as original,
-            open_below(copies, below.parts, makes=True) as target,
-        ):
-            installation.install_folder(original, target, PurePosixPath(folder_name, below))
-        with open_below(copies, path.parent.parts, makes=True) as target:
-            notebook = _adapted(content, path, kernelspec)
-            installation.install_file(notebook, target, PurePosixPath(folder_name, path))
+        among = enter(copies, below.parts)
+        installation.install_folder(source.path, among, PurePosixPath(folder_name, below))
+        notebook, target = _adapted(content, path, kernelspec), enter(copies, path.parent.parts)
+        installation.install_file(notebook, target, PurePosixPath(folder_name, path))
         installation.save()
-    except (OSError, NotPlainError) as error:
+    except OSError as error:
         raise OptionsError(
             f"{FOLDER_NAME}/{name} could not be copied to {folder_name} ({reason_of(error)}). "
             "Make room, or rename what is in the way, then try again."
@@ -129,10 +120,9 @@ def restore_template(sources: Iterable[TemplateSource], home: Path, name: str) -
     path = PurePosixPath(FOLDER_NAME, name)
     installation = Installation(home, Outcome())
     try:
-        with open_below(home, path.parent.parts, makes=True) as folder:
-            kept = installation.restore_file(content, folder, path)
+        kept = installation.restore_file(content, enter(home, path.parent.parts), path)
         installation.save()
-    except (OSError, NotPlainError) as error:
+    except OSError as error:
         raise OptionsError(
             f"{path} could not be restored ({reason_of(error)}). "
             "Make room, or rename what is in the way, then try again."

@@ -4,11 +4,14 @@ import hashlib
 import itertools
 import json
 import os
+import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from typing import NoReturn
 
-from portal.server.templates.safe_folder import Folder, NotPlainError, open_below, open_folder
+from dsportal.whole_file import write_whole
+from portal.server.templates.safe_folder import NotPlainError, enter, read_plain
 from portal.server.templates.versions import Release, read_releases, write_releases
 
 FOLDER_NAME = "templates"
@@ -60,12 +63,8 @@ def install_templates(source_dir: Path, home: Path, below: str = "") -> Outcome:
     place = PurePosixPath(FOLDER_NAME, below)
     installation = Installation(home, outcome)
     try:
-        with (
-            open_folder(source_dir) as source,
-            open_below(home, place.parts, makes=True) as target,
-        ):
-            installation.install_folder(source, target, place)
-    except (OSError, NotPlainError) as error:
+        installation.install_folder(source_dir, enter(home, place.parts), place)
+    except OSError as error:
         outcome.problems.append(
             f"Templates could not all be copied to {home / FOLDER_NAME} ({reason_of(error)}). "
             "Make room, or rename what is in the way. The next session tries again."
@@ -109,31 +108,46 @@ class Installation:
         if self._releases != self._known:
             write_releases(self._home, self._releases)
 
-    def install_folder(self, source: Folder, target: Folder, path: PurePosixPath) -> None:
-        """Install a folder of the site's into one of the home's, whose path is `path`."""
-        for entry in source.names():
-            # Only at the top: in a folder of the site's, these names may well be templates.
-            is_ours = len(path.parts) == 1 and entry in NOT_TEMPLATES
-            if is_ours or entry.startswith(".") or entry == "__pycache__":
-                continue
-            name = path / entry
-            if not self._takes(name):
-                continue
-            try:
-                if source.is_folder(entry):
-                    with source.enter(entry, makes=False) as inner, target.enter(entry) as folder:
-                        self.install_folder(inner, folder, name)
-                elif (content := self._read(source, name)) is not None:
-                    self.install_file(content, target, name)
-            except NotPlainError as error:
-                self._outcome.problems.append(
-                    f"{name} was left as it is: {error}. "
-                    "Rename it to get the template in the next session."
-                )
+    def install_folder(self, source: Path, target: Path, path: PurePosixPath) -> None:
+        """Install a folder of the site's into one of the home's, whose path is `path`.
 
-    def _read(self, source: Folder, name: PurePosixPath) -> bytes | None:
+        Source:
+            `os.fwalk` enters no link, even if one takes the place of a folder meanwhile.
+        """
+        top = os.path.realpath(source)
+        for found, folders, files, descriptor in os.fwalk(top, onerror=_fail):
+            inner = PurePosixPath(found).relative_to(top)
+            try:
+                folder = enter(target, inner.parts)
+            except NotPlainError as error:
+                self._leave(path / inner, error)
+                folders.clear()
+                continue
+            wanted = [one for one in sorted([*files, *folders]) if self._wants(path / inner / one)]
+            # Links to folders are among them.
+            folders[:] = [one for one in wanted if _is_folder(one, descriptor)]
+            for name in (path / inner / one for one in wanted if one not in folders):
+                content = self._read(name, descriptor)
+                try:
+                    if content is not None:
+                        self.install_file(content, folder, name)
+                except NotPlainError as error:
+                    self._leave(name, error)
+
+    def _wants(self, name: PurePosixPath) -> bool:
+        # Only at the top: in a folder of the site's, these names may well be templates.
+        is_ours = len(name.parts) == 2 and name.name in NOT_TEMPLATES
+        is_hidden = name.name.startswith(".") or name.name == "__pycache__"
+        return not is_ours and not is_hidden and self._takes(name)
+
+    def _leave(self, name: PurePosixPath, error: NotPlainError) -> None:
+        self._outcome.problems.append(
+            f"{name} was left as it is: {error}. Rename it to get the template in the next session."
+        )
+
+    def _read(self, name: PurePosixPath, folder: int) -> bytes | None:
         try:
-            return source.read(name.name, MOST_TEMPLATE_BYTES)
+            return read_plain(name.name, MOST_TEMPLATE_BYTES, folder=folder)
         except NotPlainError as error:
             # Otherwise whoever fills a site's folder could make users copy their own secret files.
             self._outcome.problems.append(
@@ -142,38 +156,38 @@ class Installation:
             )
             return None
 
-    def install_file(self, content: bytes, target: Folder, name: PurePosixPath) -> None:
+    def install_file(self, content: bytes, target: Path, name: PurePosixPath) -> None:
         """Install one file; `name` is its path, `target` its folder."""
         new, release = digest(content), self._releases.get(str(name), Release())
-        present = target.read(name.name)
+        present = read_plain(target / name.name)
         known = None if present is None else digest(present)
         if known in {None, new, release.written}:
             # If it says the same already, only the record is missing; its outputs stay.
             if known != new:
-                target.write(name.name, content)
+                _write(target / name.name, content)
                 self._outcome.written.append(str(name))
             self._releases[str(name)] = Release(written=new)
         # Edited by the user: the new release goes next to it, once.
         elif new not in {release.written, release.beside}:
             beside = free_name(target, name, "new", release.beside)
-            target.write(beside, content)
+            _write(target / beside, content)
             self._outcome.beside.append(str(name.with_name(beside)))
             self._releases[str(name)] = Release(written=release.written, beside=new)
 
-    def restore_file(self, content: bytes, target: Folder, name: PurePosixPath) -> str:
+    def restore_file(self, content: bytes, target: Path, name: PurePosixPath) -> str:
         """Replace a file, and return the name beside it that keeps the user's edits, or ""."""
-        present, kept = target.read(name.name), ""
+        present, kept = read_plain(target / name.name), ""
         release = self._releases.get(str(name), Release())
         # Neither this release nor the last one that was written: the user edited it.
         if present is not None and digest(present) not in {digest(content), release.written}:
             kept = free_name(target, name, "edited")
-            target.write(kept, present)
-        target.write(name.name, content)
+            _write(target / kept, present)
+        _write(target / name.name, content)
         self._releases[str(name)] = Release(written=digest(content))
         return kept
 
 
-def free_name(target: Folder, name: PurePosixPath, ending: str, ours: str = "") -> str:
+def free_name(target: Path, name: PurePosixPath, ending: str, ours: str = "") -> str:
     """Return a name next to a template that is free, or whose file may be replaced.
 
     Args:
@@ -188,12 +202,24 @@ def free_name(target: Folder, name: PurePosixPath, ending: str, ours: str = "") 
     return next(c for c in candidates if _is_free(target, c, ours))
 
 
-def _is_free(target: Folder, name: str, last_beside: str) -> bool:
+def _is_free(target: Path, name: str, last_beside: str) -> bool:
     try:
-        present = target.read(name)
+        present = read_plain(target / name)
     except NotPlainError:
         return False
     return present is None or last_beside == digest(present)
+
+
+def _is_folder(name: str, folder: int) -> bool:
+    return stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+
+
+def _fail(error: OSError) -> NoReturn:
+    raise error
+
+
+def _write(path: Path, content: bytes) -> None:
+    write_whole(path, content, mode=0o644)
 
 
 def reason_of(error: Exception) -> str:

@@ -7,10 +7,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from portal.server.templates.safe_folder import Folder
+from portal.server.templates import templates
 from portal.server.templates.templates import (
     MOST_TEMPLATE_BYTES,
     NOT_TEMPLATES,
@@ -305,16 +306,14 @@ def test_a_file_that_is_swapped_for_a_link_meanwhile_is_not_followed(
 ) -> None:
     secret = tmp_path / "secret"
     secret.write_text("of the user")
-    look = Folder.is_folder
+    read = templates.read_plain
 
-    def look_and_swap(folder: Folder, name: str) -> bool:
-        found = look(folder, name)
-        if name == "digits.ipynb":
-            (site.source / NAME).unlink()
-            (site.source / NAME).symlink_to(secret)
-        return found
+    def swap_and_read(name: str, *args: Any, **kwargs: Any) -> bytes | None:
+        (site.source / NAME).unlink()
+        (site.source / NAME).symlink_to(secret)
+        return read(name, *args, **kwargs)
 
-    monkeypatch.setattr(Folder, "is_folder", look_and_swap)
+    monkeypatch.setattr(templates, "read_plain", swap_and_read)
 
     assert "was not copied" in site.start_session().problems[0]
     assert site.files() == {}
