@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 from portal.settings.session_tables import SessionTables
 
@@ -13,7 +13,7 @@ SAVE_S = 75.0
 _START_S = 60.0
 
 
-class IdleState(Enum):
+class IdleState(StrEnum):
     """Stages from use to the end."""
 
     USED = "used"

@@ -29,17 +29,8 @@ class CourseLink:
 
     repository: str
     branch: str
-    folder: PurePosixPath
+    folder: str
     opened: str
-
-    def as_json(self) -> dict[str, str]:
-        """Return it as JSON values."""
-        return {
-            "repository": self.repository,
-            "branch": self.branch,
-            "folder": str(self.folder),
-            "opened": self.opened,
-        }
 
 
 def read_link(query: Mapping[str, str], hosts: Collection[str]) -> CourseLink:
@@ -69,7 +60,7 @@ def read_link(query: Mapping[str, str], hosts: Collection[str]) -> CourseLink:
     return CourseLink(
         repository=repository,
         branch=branch,
-        folder=folder,
+        folder=str(folder),
         opened=_page(opened or f"lab/tree/{folder / below.lstrip('/')}"),
     )
 

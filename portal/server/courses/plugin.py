@@ -31,7 +31,7 @@ def course_route(courses: Courses, hosts: Collection[str]) -> Route:
 
     def describe(request: APIHandler) -> Any:
         if "repo" in request.request.query_arguments:
-            return read(request).as_json()
+            return read(request)
         hub = f"{os.environ.get('JUPYTERHUB_BASE_URL', '/')}hub/"
         return {"hosts": [*hosts], "link": f"{hub}user-redirect/git-pull"}
 

@@ -27,7 +27,7 @@ from portal.server.base.guest_rights import (
     is_guest,
 )
 from portal.server.reading.cells import CellView, Renderer
-from portal.server.reading.notebooks import Notebook, Notebooks, Watch, find_rooms
+from portal.server.reading.notebooks import Notebook, Notebooks, find_rooms
 from portal.server.reading.people import RENEW_S, Entry, find_cursors, list_people
 
 # Changes that come together are shown together.
@@ -201,15 +201,17 @@ async def _wait_for_change(room: Any) -> None:
     if room is None:
         await asyncio.sleep(LOOK_AGAIN_S)
         return
-    watch = Watch(room)
-    watch.begin()
+    changed = asyncio.Event()
+    # Of cursors, too.
+    seen = [(one, one.observe(lambda *_: changed.set())) for one in (room.ydoc, room.awareness)]
     try:
-        await asyncio.wait_for(watch.changed.wait(), LOOK_AGAIN_S)
+        await asyncio.wait_for(changed.wait(), LOOK_AGAIN_S)
         await asyncio.sleep(TOGETHER_S)
     except TimeoutError:
         pass
     finally:
-        watch.close()
+        for one, subscription in seen:
+            one.unobserve(subscription)
 
 
 class Reading:

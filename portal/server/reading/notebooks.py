@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,26 +32,6 @@ class Notebook:
     language: str
     is_open: bool
     exists: bool
-
-
-@dataclass(slots=True)
-class Watch:
-    """Tells when an open notebook, or a cursor in it, changes; ends with `close`."""
-
-    room: Any
-    changed: asyncio.Event = field(default_factory=asyncio.Event)
-    _of_document: Any = None
-    _of_cursors: Any = None
-
-    def begin(self) -> None:
-        """Listen."""
-        self._of_document = self.room.ydoc.observe(lambda _: self.changed.set())
-        self._of_cursors = self.room.awareness.observe(lambda *_: self.changed.set())
-
-    def close(self) -> None:
-        """Listen no more."""
-        self.room.ydoc.unobserve(self._of_document)
-        self.room.awareness.unobserve(self._of_cursors)
 
 
 class Notebooks:

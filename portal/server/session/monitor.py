@@ -133,7 +133,6 @@ class SessionMonitor:
     async def describe(self) -> dict[str, Any]:
         """Return what pages show all the time: time left, notices, last sample, idle state."""
         time_left = await self.clock.read()
-        idle = self._idle.view()
         return {
             "clock": asdict(time_left),
             "notices": (
@@ -144,11 +143,7 @@ class SessionMonitor:
                 *getattr(self._server, "notices", ()),
             ),
             "meter": self._describe_now(),
-            "idle": {
-                "state": idle.state.value,
-                "idle_s": idle.idle_s,
-                "ends_in_s": idle.ends_in_s,
-            },
+            "idle": asdict(self._idle.view()),
         }
 
     def describe_history(self, *, since_start: bool) -> dict[str, Any]:

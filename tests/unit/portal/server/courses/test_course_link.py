@@ -1,5 +1,7 @@
 """What links to courses may name."""
 
+from dataclasses import asdict
+
 import pytest
 
 from dsportal.slurm.errors import OptionsError
@@ -16,7 +18,7 @@ def opened(**query: str) -> str:
 def test_a_course_goes_into_a_folder_of_its_own_name() -> None:
     course = read_link({"repo": REPO}, HOSTS)
 
-    assert course.as_json() == {
+    assert asdict(course) == {
         "repository": REPO,
         "branch": "",
         "folder": "course",
