@@ -60,9 +60,15 @@ class SlurmProvisioner(KernelProvisionerBase):
         """Whether there is a kernel for it."""
         return self.job_id is not None and self._n_started > 0
 
+    @property
+    def command(self) -> tuple[str, ...]:
+        """What the job runs."""
+        module = "portal.server.kernel_jobs.job"
+        return (sys.executable, "-P", "-m", module, str(self.folder))
+
     async def start_job(
         self,
-        request: Callable[[Path, tuple[str, ...]], JobRequest],
+        request: JobRequest,
         environ: Mapping[str, str],
         working_dir: str,
         addresses: Mapping[str, str],
@@ -71,7 +77,6 @@ class SlurmProvisioner(KernelProvisionerBase):
         """Start the kernel in a job of its own, and wait until it answers.
 
         Args:
-            request: Makes the request of a job's folder and command.
             environ: Variables of this kernel alone.
             working_dir: The folder of its notebook.
             addresses: Of nodes, by their names; those that are missing are reached by name.
@@ -87,10 +92,8 @@ class SlurmProvisioner(KernelProvisionerBase):
             has_door=not is_encrypted(self.kernel_spec),
         ).write(self.folder)
         self._write_connection()
-        module = "portal.server.kernel_jobs.job"
-        asked = request(self.folder, (sys.executable, "-P", "-m", module, str(self.folder)))
-        self._n_gpus = asked.resources.n_gpus
-        self.job_id = await self.slurm.submit(asked)
+        self._n_gpus = request.resources.n_gpus
+        self.job_id = await self.slurm.submit(request)
         node = await self._wait_for_node(tell)
         self._address = addresses.get(node, node)
         tell(f"The job has started on {node}. The kernel is starting.")

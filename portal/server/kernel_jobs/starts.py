@@ -79,7 +79,7 @@ class JobStarts:
             tell: Takes why the job waits, whenever that changes.
         """
         refusal, (asked, nodes) = await asyncio.gather(
-            self._hub.read_refusal(), self._checked(request, n_held)
+            self._hub.read_refusal(), self._checked(request, n_held, job.folder, job.command)
         )
         if refusal:
             raise KernelJobError(f"{refusal} Until that is over, kernels get no GPUs.")
@@ -90,13 +90,13 @@ class JobStarts:
 
     async def forecast(self, request: GpuRequest, n_held: int) -> str:
         """Return when such a job would start, in words; raises as `start`."""
-        asked, _ = await self._checked(request, n_held)
-        return await self._slurm.forecast(asked(Path.home(), ("true",)))
+        asked, _ = await self._checked(request, n_held, Path.home(), ("true",))
+        return await self._slurm.forecast(asked)
 
     async def _checked(
-        self, request: GpuRequest, n_held: int
-    ) -> tuple[Callable[[Path, tuple[str, ...]], JobRequest], dict[str, str]]:
-        """Return what makes the request, and the addresses of nodes by their names."""
+        self, request: GpuRequest, n_held: int, folder: Path, command: tuple[str, ...]
+    ) -> tuple[JobRequest, dict[str, str]]:
+        """Return the request, and the addresses of nodes by their names."""
         partition = self._partition
         catalog, charged = await self._look()
         shape = check_request(
@@ -109,19 +109,17 @@ class JobStarts:
             n_held=n_held,
         )
 
-        def asked(folder: Path, command: tuple[str, ...]) -> JobRequest:
-            return JobRequest(
-                session_job_id=os.environ.get("SLURM_JOB_ID", ""),
-                resources=shape.resources(request.n_gpus),
-                gpu_type=request.gpu_type,
-                walltime_s=request.walltime_s,
-                folder=folder,
-                command=command,
-                partition=partition,
-                account=job_name_of(os.environ, "SLURM_JOB_ACCOUNT"),
-                qos=job_name_of(os.environ, "SLURM_JOB_QOS"),
-            )
-
+        asked = JobRequest(
+            session_job_id=os.environ.get("SLURM_JOB_ID", ""),
+            resources=shape.resources(request.n_gpus),
+            gpu_type=request.gpu_type,
+            walltime_s=request.walltime_s,
+            folder=folder,
+            command=command,
+            partition=partition,
+            account=job_name_of(os.environ, "SLURM_JOB_ACCOUNT"),
+            qos=job_name_of(os.environ, "SLURM_JOB_QOS"),
+        )
         nodes = (node for name in catalog.partitions for node in catalog.nodes(name))
         return asked, {node.name: node.address for node in nodes}
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import logging
 import os
 import shutil
@@ -196,7 +197,7 @@ class SshConnections:
     def _write_files(self, home: Path, folder: Path, public_key: str, ends_s: float | None) -> Path:
         login = describe_login(self._environ, ends_s=ends_s, terminals_dir=home / "terminals")
         files = {
-            "login.json": login.to_json(),
+            "login.json": json.dumps(login),
             "authorized_keys": f"{public_key}\n",
             "sshd_config": sshd_config(
                 host_key=home / "host_key",

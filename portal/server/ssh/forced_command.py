@@ -3,7 +3,7 @@
     forced_command.py FILE
 
 Needs only the standard library, and nothing of this package: sshd gives it an empty environment.
-FILE is `portal.server.ssh.sshd.Login` as JSON.
+FILE is JSON of `portal.server.ssh.sshd.describe_login`.
 """
 
 import json

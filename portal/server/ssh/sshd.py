@@ -1,13 +1,12 @@
 """What sshd is told: its settings, its keys, and what a login of the session is like."""
 
-import json
 import os
 import re
 import shlex
 import shutil
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from dsportal.slurm.errors import PortalError
 from portal.server.base.commands import terminal_shell
@@ -60,41 +59,21 @@ def check_public_key(text: object) -> str:
     return key
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Login:
-    """What a login finds, as JSON for the program that sshd starts.
-
-    Attributes:
-        environ: Variables of the session.
-        shell: The user's shell.
-        terminal: Program and arguments of an interactive login.
-        ends_s: When the session ends, as Unix time; None if that is not known.
-        terminals_dir: Folder in which interactive logins are listed.
-    """
-
-    environ: dict[str, str]
-    shell: str
-    terminal: tuple[str, ...]
-    ends_s: float | None
-    terminals_dir: str
-
-    def to_json(self) -> str:
-        """Return the file's text."""
-        return json.dumps(asdict(self))
-
-
 def describe_login(
     environ: Mapping[str, str], *, ends_s: float | None, terminals_dir: Path
-) -> Login:
-    """Return the login of a session with these variables."""
+) -> dict[str, Any]:
+    """Return what `forced_command` finds in its file, in a session with these variables."""
     shell = environ.get("SHELL", "") or "/bin/sh"
-    return Login(
-        environ={name: value for name, value in environ.items() if name not in _TOKENS},
-        shell=shell,
-        terminal=tuple(terminal_shell(shell) or (shell, "-l")),
-        ends_s=ends_s,
-        terminals_dir=str(terminals_dir),
-    )
+    return {
+        "environ": {name: value for name, value in environ.items() if name not in _TOKENS},
+        "shell": shell,
+        # Program and arguments of an interactive login.
+        "terminal": terminal_shell(shell) or [shell, "-l"],
+        # As Unix time; None if it is not known.
+        "ends_s": ends_s,
+        # In which interactive logins are listed.
+        "terminals_dir": str(terminals_dir),
+    }
 
 
 def sshd_config(

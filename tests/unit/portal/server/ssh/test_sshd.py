@@ -1,6 +1,5 @@
 """What sshd is told for a connection."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -82,8 +81,7 @@ def test_what_is_no_key_is_refused(text: object) -> None:
 def test_a_login_has_the_variables_of_the_session_without_its_tokens() -> None:
     environ = {"SHELL": "/bin/bash", "PATH": "/a", "JUPYTERHUB_API_TOKEN": "x", "HOME": "/home/a"}
 
-    login = describe_login(environ, ends_s=7.0, terminals_dir=Path("/t"))
-    told = json.loads(login.to_json())
+    told = describe_login(environ, ends_s=7.0, terminals_dir=Path("/t"))
 
     assert told["environ"] == {"SHELL": "/bin/bash", "PATH": "/a", "HOME": "/home/a"}
     assert (told["shell"], told["ends_s"], told["terminals_dir"]) == ("/bin/bash", 7.0, "/t")
@@ -94,4 +92,4 @@ def test_a_login_has_the_variables_of_the_session_without_its_tokens() -> None:
 def test_another_shell_starts_as_a_login_shell() -> None:
     login = describe_login({"SHELL": "/bin/fish"}, ends_s=None, terminals_dir=Path("/t"))
 
-    assert login.terminal == ("/bin/fish", "-l")
+    assert login["terminal"] == ["/bin/fish", "-l"]
