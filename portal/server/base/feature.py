@@ -135,8 +135,6 @@ class Shared:
         folders_shown: Each returns the folders that programs of its feature show, by process id.
         on_guest_end: Called when a guest who could work here may not any more, and may have kept
             what stands for a login.
-        session: Told by the feature `session`.
-        kernels: Told by the feature `kernels`.
     """
 
     extension: ExtensionApp

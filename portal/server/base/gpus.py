@@ -18,7 +18,6 @@ class GpuReading:
         memory_mib: Memory in use; None if not known.
         temperature_c: Degrees Celsius; of the whole GPU for MIG.
         power_w: Watts that are drawn; of the whole GPU for MIG.
-        power_limit_w: The most watts that may be drawn.
         memory_mib_of: Memory in use for each process id; not part of the JSON.
     """
 

@@ -61,9 +61,7 @@ class Observation:
     """One look at the session.
 
     Attributes:
-        now_s: Monotonic clock.
         gpu_percents: Use of each GPU; None if not known.
-        is_kernel_busy: Whether a kernel computes or starts.
         programs_percent: CPU of kernels, terminals and what they started, in percent of one core;
             None if not known.
         input_s: When somebody last typed, clicked or pointed in a tab, by the same clock.
@@ -81,7 +79,6 @@ class IdleView:
     """The idle state as pages get it.
 
     Attributes:
-        idle_s: Seconds without use.
         ends_in_s: Seconds until the session is stopped; None while it is used.
     """
 

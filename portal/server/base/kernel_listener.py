@@ -50,7 +50,6 @@ class Death:
     Attributes:
         kernel_id: Its id, which stays the same when it is restarted.
         status: Exit status, negative for a signal; None if not known.
-        is_restarted: Whether it is restarted now.
         is_out_of_memory: Of one in a job of its own, whether the job's memory was full; None for
             one of the session.
     """

@@ -56,7 +56,6 @@ class Activity:
         disk_read_mib_s: What they read from storage, not from the file cache.
         disk_write_mib_s: What they wrote to storage.
         network_in_mib_s: What the node received, other jobs included, without its own loop.
-        network_out_mib_s: What the node sent.
     """
 
     processes: tuple[ProcessUse, ...] = ()

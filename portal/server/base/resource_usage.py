@@ -72,9 +72,7 @@ class Sample:
         busiest_percent: Of the program that used the CPU most, in percent of one core, without the
             notebook server; None if it could not be read, as all below.
         disk_read_mib_s: What the session's programs read from storage.
-        disk_write_mib_s: What they wrote.
         network_in_mib_s: What the whole node received.
-        network_out_mib_s: What it sent.
     """
 
     at_s: float

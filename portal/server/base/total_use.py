@@ -25,8 +25,6 @@ class Amount:
 
     Attributes:
         n: Samples that knew it.
-        total: Their sum.
-        peak: The highest of them.
     """
 
     n: int = 0
@@ -53,7 +51,6 @@ class TotalUse:
         gpu_percent: Use of all GPUs on average.
         gpu_memory_mib: Memory of all GPUs together.
         cores: CPU cores that computed.
-        memory_mib: Memory.
         idle_percent: 100 in a sample in which no GPU computed, else 0.
         cpu_wait_percent: 100 in a sample in which GPUs waited while a core or all were busy.
     """

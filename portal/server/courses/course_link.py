@@ -21,7 +21,6 @@ class CourseLink:
     """A course that somebody's link names.
 
     Attributes:
-        repository: Its https URL.
         branch: Empty for the repository's own default.
         folder: Where it goes, from the file browser's root.
         opened: Path of the page that is shown afterwards, below the notebook server's.

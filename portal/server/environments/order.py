@@ -31,7 +31,6 @@ class Order:
     """One task.
 
     Attributes:
-        id: The environment's short name.
         words: Arguments of `dsportal environments`.
     """
 

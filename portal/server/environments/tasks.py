@@ -64,7 +64,6 @@ class Task:
 
     Attributes:
         id: Random: a tab may still know those of an earlier session.
-        log: The file of what the command prints.
         sentence: Its last line, once it has ended.
     """
 

@@ -31,8 +31,6 @@ class UploadState:
         offset: Bytes that have arrived, from the start of the file. Of a part that is complete and
             did not get its name, such as in a session that was killed, the last byte is missing:
             with it the part gets its name.
-        is_taken: Whether a file of this name is there already.
-        other_parts: Unfinished uploads of other files of this name.
     """
 
     offset: int

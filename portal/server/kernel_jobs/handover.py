@@ -20,7 +20,6 @@ class Order:
     """What the notebook server wants.
 
     Attributes:
-        argv: The kernel's command.
         environ: The kernel's environment, but for what Slurm sets for this job.
         has_door: Whether the kernel knows no encryption, so that others must not reach it.
     """
@@ -46,11 +45,9 @@ class Progress:
     """How far the job is.
 
     Attributes:
-        n_starts: Times that the kernel was started.
         n_ends: Times that it has ended by itself, or was ended for another start.
         status: Exit status of the last one that ended, negative for a signal.
         is_out_of_memory: Whether Linux has killed something for want of the job's memory meanwhile.
-        is_over: Whether the job itself ends.
         node: Where the job runs, by Slurm's name, or "".
     """
 

@@ -40,7 +40,6 @@ class KnownKernel:
     """What is known of one kernel.
 
     Attributes:
-        asked: What it waits for, or None.
         words: Why it waits, or how the last request or job ended; "" for nothing to say.
         told_s: When `words` were said of a job that has ended.
     """

@@ -28,7 +28,6 @@ class Home:
 
     Attributes:
         address: That of the kernel's sockets, or of its ports.
-        interrupt_mode: How such a kernel is interrupted.
     """
 
     transport: str

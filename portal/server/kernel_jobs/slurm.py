@@ -36,7 +36,6 @@ class JobRequest:
     Attributes:
         session_job_id: The job of the session, by which people and programs find this one.
         folder: Only the user may enter it. The job starts there and writes its log there.
-        command: What the job runs.
     """
 
     session_job_id: str

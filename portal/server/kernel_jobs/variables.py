@@ -43,7 +43,6 @@ class Saved:
 
     Attributes:
         n_variables: 0 if there is nothing to restore.
-        lost: What cannot come along, in words.
         why: Why nothing comes along, or "".
         is_told: Whether the user has seen in a cell what is lost.
         notice: What all tabs are to say, as no cell does; "" for nothing.

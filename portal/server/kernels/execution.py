@@ -39,8 +39,6 @@ class Execution:
     Attributes:
         id: Id of the message that sent it.
         tab: What tells the tab that sent it from others.
-        cell_id: Id of the cell in its notebook.
-        code: What was sent.
         n_execution: The number in its brackets; None before it runs.
         ended_s: When it ended, by a clock that only goes forward; None before.
         is_missed: Whether its tab was gone when it ended.

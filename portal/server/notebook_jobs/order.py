@@ -25,8 +25,6 @@ class JobOrder:
     Attributes:
         path: Absolute.
         size: Options of the command `dsportal`: what each job asks Slurm for.
-        more: Its other options.
-        arguments: Those of a script.
     """
 
     path: Path

@@ -27,7 +27,6 @@ class Cursor:
     """Where somebody is.
 
     Attributes:
-        cell: Its number.
         offset: Characters before it, as JavaScript counts them.
     """
 

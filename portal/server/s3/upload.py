@@ -24,11 +24,7 @@ class GivenUpError(Exception):
 
 
 class S3Upload:
-    """One file on its way to S3. A thread of its own reads what `feed` is given.
-
-    Attributes:
-        offset: How many bytes have arrived.
-    """
+    """One file on its way to S3. A thread of its own reads what `feed` is given."""
 
     def __init__(self, store: Store, bucket: str, key: str, size_bytes: int) -> None:
         self._store = store

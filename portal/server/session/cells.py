@@ -19,7 +19,6 @@ class CellRun:
     """One cell that runs or ran.
 
     Attributes:
-        number: The number in its brackets.
         title: Its first line that is no comment.
         began_s: Unix time.
         ended_s: Unix time; None while it runs.

@@ -24,7 +24,6 @@ class TimeLeft:
         warnings_s: Seconds before the end at which pages warn, the earliest first.
         n_signals: How often Slurm has warned the job; pages save each time.
         step_s: Seconds that an extension adds; 0 if none is offered.
-        n_left: Extensions that are left.
     """
 
     left_s: int | None

@@ -46,10 +46,8 @@ class TemplateCard:
         framework: Display name of its folder; "" for none.
         goal: What a user wants who opens it, in a few words.
         tested: Date of its last test run, year-month-day, or "".
-        versions: Package versions of that run.
         written_for: Name of the kernel in its metadata, or "".
         kernel: Name of the kernel that runs it here, or "" if none does.
-        advice: What to do if none does, or "".
     """
 
     name: str

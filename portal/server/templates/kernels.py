@@ -63,7 +63,6 @@ class Match:
     Attributes:
         kernel: Its name, or "" if none has what is needed.
         lacks: What the nearest kernel lacks, in a few words; "" with a kernel.
-        advice: A sentence with the next step; "" with a kernel.
     """
 
     kernel: str = ""

@@ -27,7 +27,6 @@ class Outcome:
     Attributes:
         written: New templates, and unedited ones that got a new release.
         beside: New releases written next to a template that the user edited.
-        problems: Sentences about what could not be done.
     """
 
     written: list[str] = field(default_factory=list)

@@ -31,7 +31,6 @@ class FolderPage:
             cannot request its data.
         path_prefix: URL path of its pages, without a slash at the end.
         note: A sentence for the user if something is slower than it should be, else "".
-        process: A child of the notebook server.
     """
 
     id: str
@@ -89,9 +88,7 @@ class Started:
     """A process that loads its viewer and waits for folders to show.
 
     Attributes:
-        viewer: The program that runs.
         folder: Private to this process: its socket and its log.
-        process: A child of the notebook server.
     """
 
     viewer: Viewer

@@ -9,7 +9,6 @@ class Viewer:
     """A program that shows folders in the browser.
 
     Attributes:
-        title: Its name for users.
         program: Run with the Python of its environment; it keeps to what `tensorboard.process` says
             about its input and its output.
         route: URL path of its pages below the notebook server, without slashes at the ends.

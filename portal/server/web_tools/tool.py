@@ -28,11 +28,9 @@ class WebTool:
     """A web tool of the session.
 
     Attributes:
-        title: Shown in the launcher.
         command: Program and arguments, with {unix_socket} or {port}.
         path: URL path below the notebook server. It cannot be guessed, so a page of another user on
             the same host cannot request what the tool shows.
-        environment: Further variables of the program.
         requests_are_use: Whether requests show the hub that somebody uses the session.
         asks: What its pages may ask beside its own path: sites, and paths of the portal.
     """

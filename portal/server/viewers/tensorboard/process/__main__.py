@@ -36,7 +36,6 @@ class Request:
     Attributes:
         socket: The unix socket to make, in a folder that only the user can enter.
         path_prefix: URL path of the pages, without a slash at the end.
-        title: Title of the browser tab.
     """
 
     logdir: str
