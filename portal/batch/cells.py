@@ -16,11 +16,6 @@ _INJECTED = "injected-parameters"
 class CellProgress:
     """Follows the cells of a notebook; what has no code counts nothing.
 
-    Args:
-        folder: Folder of the run.
-        n_cells: Cells that will run, from `count_cells`.
-        log: Takes a line for each cell.
-
     Attributes:
         number: The cell that runs, or ran last, from 1; as Jupyter numbers it.
         first_line: Its first line.
@@ -33,29 +28,16 @@ class CellProgress:
         self.number = 0
         self.first_line = ""
 
-    def begin(self, cell: Any, cell_index: int) -> None:
-        """Note that a cell starts.
-
-        Args:
-            cell: Any cell of the notebook, one of text too.
-            cell_index: Its place among all cells, from 0.
-        """
-        del cell_index
+    def begin(self, cell: Any, **_: object) -> None:
+        """Note that a `cell` starts, one of text too."""
         if has_code(cell):
             self.number += 1
             self.first_line = cell.source.strip().splitlines()[0]
             self._log.write(f"[{self.number}/{self.n_cells}] {self.first_line}\n")
             self._log.flush()
 
-    def end(self, cell: Any, cell_index: int, execute_reply: Any) -> None:
-        """Note that a cell has ended, or failed.
-
-        Args:
-            cell: The cell, with its outputs.
-            cell_index: Its place among all cells, from 0.
-            execute_reply: What the kernel answered.
-        """
-        del cell, cell_index, execute_reply
+    def end(self, **_: object) -> None:
+        """Note that a cell has ended, or failed."""
         pace = Throughput(
             step=self.number,
             n_steps=self.n_cells,

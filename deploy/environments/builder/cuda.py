@@ -29,7 +29,6 @@ class Toolkit:
     """A CUDA toolkit.
 
     Args:
-        major: Major release, such as 13.
         home: Folder that holds bin/nvcc; None for the toolkit from the index.
     """
 
@@ -55,11 +54,7 @@ def cuda_release(home: Path) -> tuple[int, int]:
 
 
 def framework_major(pins: Mapping[str, str]) -> int:
-    """Return the major CUDA release that a framework is built for; 0 if it has no NCCL.
-
-    Args:
-        pins: Version of each package of its environment.
-    """
+    """Return the major CUDA release that a framework is built for; 0 if it has no NCCL."""
     found = (_NCCL.fullmatch(name) for name in pins)
     return next((int(match[1]) for match in found if match), 0)
 

@@ -41,11 +41,8 @@ def install_locked(
     """Install the packages of a lock file into `folder`/node_modules.
 
     Args:
-        plan: Where node is.
         recipe_dir: Folder that has package.json and package-lock.json.
         folder: Made with its parents; whatever it held before is deleted.
-        log: Gets what npm prints.
-        options: Further options of `npm ci`.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

@@ -35,7 +35,6 @@ class Plan:
         datasets_dir: Folder that gets the data of the template notebooks.
         log_dir: Folder that gets one build-NAME.log for each target.
         settings_dir: Folder of portal.toml and of the site's lists of packages.
-        with_mpi: Compile Horovod with MPI as well as Gloo.
         cuda_home: Folder of the CUDA toolkit that Horovod is compiled with in the flavour gpu;
             None for the compiler from the index.
     """

@@ -59,11 +59,7 @@ def advise(points: Sequence[Point], batch_size: int, images_per_epoch: int = 0) 
 
     Args:
         points: Measured step times, with the same batch on each GPU.
-        batch_size: Images of a step on one GPU.
         images_per_epoch: Images of one epoch; 0 leaves GPU hours out.
-
-    Returns:
-        The advice; a notebook shows its text and its table.
     """
     model = fit_step_time(points)
     predictions = tuple(model.predict(n_gpus) for n_gpus in N_GPUS)

@@ -22,9 +22,6 @@ from dsportal.task.plan import Plan
 def main(argv: list[str]) -> int:
     """Run a script as one rank for each GPU of this job.
 
-    Args:
-        argv: Program name, path of the script and its command line.
-
     Returns:
         0 if all ranks succeeded, otherwise srun's exit status, or 1 if nothing could be started.
     """

@@ -66,9 +66,6 @@ def writing(name: str) -> Iterator[Path]:
     Until then, and if the block fails or the rank is killed in it, `latest` finds the one before,
     which is kept afterwards, too, in the folder `previous`.
 
-    Args:
-        name: Name of the file or folder.
-
     Returns:
         Where to save: nothing is there yet. It has the same name, in a folder of its own.
     """
@@ -96,14 +93,7 @@ def writing(name: str) -> Iterator[Path]:
 
 
 def latest(name: str) -> Path | None:
-    """Return the newest whole checkpoint of this run, or of the run that it resumes.
-
-    Args:
-        name: Name of the file or folder.
-
-    Returns:
-        Its path, or None if there is none.
-    """
+    """Return the newest whole checkpoint of this run, or of the run that it resumes."""
     target = path(name)
     return next((found for found in (target, _previous(target)) if found.exists()), None)
 

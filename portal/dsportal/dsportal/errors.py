@@ -54,7 +54,6 @@ class StepError(LaunchError):
     """Slurm did not start the ranks, or ended them.
 
     Args:
-        message: As for every `LaunchError`.
         is_refused: True if Slurm took nothing; False if it may still start the ranks.
     """
 

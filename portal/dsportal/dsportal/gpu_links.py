@@ -65,7 +65,6 @@ class Links:
 
     Args:
         ends: Each GPU, in the order of the ranks.
-        simulated_gpus: Whether CPUs stood in for the GPUs.
     """
 
     def __init__(self, ends: Sequence[End], *, simulated_gpus: bool = False) -> None:
@@ -94,7 +93,6 @@ def p2p(gpus: int | None = None, nodes: int = 1) -> Links:
 
     Args:
         gpus: GPUs on all nodes together, 2 or more; None for as many a node as the session has.
-        nodes: Nodes to use.
 
     Returns:
         The figures; a notebook shows them as tables. If the GPUs are simulated, they are of Gloo

@@ -16,7 +16,6 @@ class LiveOutput:
         show: Takes text where there is no page.
         is_page: True if the cell shows HTML; None to detect it.
         redraw_every_s: Least time between two states on a page, in seconds.
-        clock: Monotonic clock in seconds.
     """
 
     def __init__(
@@ -41,7 +40,6 @@ class LiveOutput:
         Args:
             page: As HTML.
             words: As a line of text, without its end.
-            is_end: Show it even if the last one was shown a moment ago.
         """
         now_s = self._clock()
         if not is_end and now_s - self._shown_at_s < self._every_s:

@@ -100,7 +100,6 @@ def measure_points(
         seconds: Time for all of them, including the starts of ranks.
         measure: Takes a configuration and the seconds for its steps, returns the seconds of each
             step for each rank.
-        clock: Monotonic clock in seconds.
     """
     began_s = clock()
     start_s = FIRST_START_S

@@ -41,9 +41,7 @@ class Study:
     """Measurements of a study, kept in its folder.
 
     Args:
-        name: Name of the model or function.
         folder: Folder of `study.json` and the report; need not exist.
-        measurements: Measurements so far.
     """
 
     def __init__(self, name: str, folder: Path, measurements: list[Measurement]) -> None:
@@ -60,9 +58,6 @@ class Study:
         Args:
             images_per_epoch: Images of one epoch, for GPU hours; 0 leaves them out.
             precision: One of the study's precisions.
-
-        Returns:
-            The advice; a notebook shows it.
         """
         rows = [each for each in self.measurements if each.config.precision == precision]
         largest = max((each.config.batch_size for each in rows), default=0)
@@ -74,11 +69,7 @@ class Study:
             raise LaunchError(f"No advice from this study: {error}") from error
 
     def report(self) -> Path:
-        """Write tables and plots into one HTML file.
-
-        Returns:
-            Path of the file.
-        """
+        """Write tables and plots into one HTML file."""
         path = self.folder / "report.html"
         path.write_text(render_report(self.name, self.measurements), encoding="utf-8")
         return path

@@ -46,12 +46,6 @@ class Conversation:
     def turn(self, question: str, shown: str, tools: Sequence[Tool], ask: Ask) -> str:
         """Have a question about what is shown answered.
 
-        Args:
-            question: The user's.
-            shown: Of the notebook, or "".
-            tools: What the model may ask for.
-            ask: Asks the model, and shows what it says.
-
         Returns:
             The last answer.
         """

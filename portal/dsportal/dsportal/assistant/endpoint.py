@@ -120,9 +120,6 @@ def stream(
 ) -> Iterator[str]:
     """Yield the parts of the text as they come, and collect all in `answer`.
 
-    Raises:
-        AssistantError: If there is none, with the next step.
-
     Source:
         https://platform.openai.com/docs/api-reference/chat, `stream`; vLLM serves the same.
     """

@@ -46,11 +46,7 @@ def find_code(answer: str) -> str:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Register `%ask` and `%%ask`; IPython calls it for the first one.
-
-    Args:
-        shell: IPython's InteractiveShell.
-    """
+    """Register `%ask` and `%%ask` in IPython's `shell`, which calls it for the first one."""
     from IPython.core.magic import no_var_expand
 
     conversation = Conversation()

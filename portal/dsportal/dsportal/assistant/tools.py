@@ -60,11 +60,7 @@ class Tool:
         return {"type": "function", "function": function}
 
     def parse(self, text: str) -> dict[str, Any]:
-        """Return the arguments of a call.
-
-        Raises:
-            RefusedError: If they are others than it takes.
-        """
+        """Return the arguments of a call."""
         try:
             given = json.loads(text or "{}")
         except ValueError:
@@ -224,11 +220,7 @@ def submit_job(
 
 
 def ask_dsportal(words: Sequence[str]) -> str:
-    """Return what the command of sessions prints, as in a terminal of the user's.
-
-    Raises:
-        RefusedError: If it refuses, or there is none.
-    """
+    """Return what the command of sessions prints, as in a terminal of the user's."""
     try:
         done = subprocess.run(
             [find_command(os.environ), *words],

@@ -13,7 +13,6 @@ class Bar:
 
     Args:
         n_all: Units of work in all, including those done before.
-        unit: What is counted, such as "images".
         n_before: Units that an earlier call has done; they do not count for the rate.
     """
 
@@ -30,7 +29,6 @@ class Bar:
         """Show the progress, unless it was shown a moment ago.
 
         Args:
-            n_done: Units done so far, including those done before.
             is_end: Show it even if it was shown a moment ago.
         """
         words = self._words(n_done, time.monotonic() - self._began_s)

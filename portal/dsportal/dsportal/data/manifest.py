@@ -19,7 +19,6 @@ class Shard:
     """One complete file of records.
 
     Args:
-        sha256: Checksum of the file, hexadecimal.
         refused: Names of source files that were left out because they are not JPEG.
     """
 
@@ -37,7 +36,6 @@ class ShardFolder:
     Args:
         path: Absolute path of the folder.
         digest: `ImageFolder.digest` of the images that it was made from.
-        n_shards: Number of shards when complete.
         classes: Names of the classes; a label is an index into it.
         shards: Complete shards, sorted by name.
     """

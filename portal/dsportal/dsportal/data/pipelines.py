@@ -38,7 +38,6 @@ def read_jpegs(
 
     Args:
         folder: Folder with one subfolder for each class.
-        batch_size: Images in a batch.
         tuned: Use many readers in threads of their own, decode only the crop, and prefetch batches;
             otherwise read one file after the other.
         open_ms: Milliseconds that each reader waits before it opens a file, as if storage were
@@ -67,8 +66,6 @@ def read_shards(
     """Read shards of TFRecords written by `write_shards`.
 
     Args:
-        folder: Folder of the shards.
-        batch_size: Images in a batch.
         tuned: Read several shards at a time, decode only the crop, on all cores in threads of their
             own, and prefetch batches; otherwise read one record after the other.
         cache: Decode each image only once and keep it in memory at 256 x 256 pixels, 192 KiB; the
@@ -106,22 +103,14 @@ def n_cores() -> int:
 
 
 def decode_then_crop(data: Tensor) -> Tensor:
-    """Return a random crop of a JPEG as float32 (224, 224, 3), 0 to 1, after decoding all of it.
-
-    Args:
-        data: Bytes of the file.
-    """
+    """Return a random crop of a JPEG as float32 (224, 224, 3), 0 to 1, after decoding all of it."""
     image = tf.io.decode_jpeg(data, channels=3)
     top, left, height, width = _window(tf.shape(image))
     return _scaled(tf.image.crop_to_bounding_box(image, top, left, height, width))
 
 
 def crop_while_decoding(data: Tensor) -> Tensor:
-    """Return a random crop of a JPEG as float32 (224, 224, 3), 0 to 1; nothing else is decoded.
-
-    Args:
-        data: Bytes of the file.
-    """
+    """Return a random crop of a JPEG as float32 (224, 224, 3), 0 to 1; nothing else is decoded."""
     window = _window(tf.io.extract_jpeg_shape(data))
     # INTEGER_FAST gives up some exactness for speed.
     part = tf.io.decode_and_crop_jpeg(data, tf.stack(window), channels=3, dct_method="INTEGER_FAST")
@@ -129,11 +118,7 @@ def crop_while_decoding(data: Tensor) -> Tensor:
 
 
 def decode_small(data: Tensor) -> Tensor:
-    """Return a whole JPEG resized for the cache, as uint8 (256, 256, 3).
-
-    Args:
-        data: Bytes of the file.
-    """
+    """Return a whole JPEG resized for the cache, as uint8 (256, 256, 3)."""
     image = tf.io.decode_jpeg(data, channels=3, dct_method="INTEGER_FAST")
     small = tf.image.resize(image, (_KEPT_SIDE, _KEPT_SIDE))
     return tf.cast(tf.round(small), tf.uint8)

@@ -35,10 +35,7 @@ class StorageReport:
     """How fast images come from one place; a notebook shows it as a table.
 
     Args:
-        place: The folder of JPEG files.
-        n_images: Number of images in it.
         image_bytes: Mean size of a JPEG file.
-        n_cores: Cores of this process.
         open_ms: Delay that was added to each opening of a file, milliseconds.
         gpu_images_per_s: Rate at which the model trains; 0 if not known.
         rates: By name, as from `dsportal.data.measure.measure_all`.
@@ -77,12 +74,7 @@ class StorageReport:
         return "storage" if reading.images_per_s < decoding.images_per_s else "decoding"
 
     def advice(self) -> str:
-        """Explain the figures.
-
-        Returns:
-            Sentences about shards, about cores that others used, and about the GPU if its rate is
-            known.
-        """
+        """Explain the figures."""
         files, shards = self.images_per_s("jpeg simple"), self.images_per_s("shards tuned")
         readers = self.images_per_s("jpeg tuned")
         words = (
@@ -166,9 +158,6 @@ def storage_report(
         gpu_images_per_s: Rate at which the model trains, to say whether storage, decoding or the
             GPU is the limit; 0 if not known.
         seconds: Length of each of eleven measurements.
-
-    Returns:
-        The report.
 
     Raises:
         DataError: If a folder holds no images or no shards.

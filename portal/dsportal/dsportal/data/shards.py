@@ -49,9 +49,6 @@ def write_shards(
         n_shards: Number of shards; 0 for one for each 128 MiB, at least 16.
         n_workers: Shards to write at a time. Workers mostly wait for storage.
 
-    Returns:
-        The complete folder of shards.
-
     Raises:
         DataError: If there are no images, or if the target holds shards of something else, is
             being written by another process, or cannot be written.
@@ -84,12 +81,6 @@ def write_shards(
 def verify_shards(target: str | os.PathLike[str]) -> ShardFolder:
     """Read all shards again and compare their checksums.
 
-    Args:
-        target: Folder of the shards.
-
-    Returns:
-        The folder, if every shard is intact.
-
     Raises:
         DataError: If a shard is missing or damaged, or the folder is incomplete.
     """
@@ -111,9 +102,6 @@ def verify_shards(target: str | os.PathLike[str]) -> ShardFolder:
 
 def open_shards(target: str | os.PathLike[str]) -> ShardFolder:
     """Read the manifest of a complete folder of shards.
-
-    Args:
-        target: Folder of the shards.
 
     Returns:
         The folder. The shards themselves are not read.

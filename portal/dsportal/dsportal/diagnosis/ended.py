@@ -172,10 +172,8 @@ def explain_end(
     """Return why a session's job ended.
 
     Args:
-        state: Last state of the job.
         exit_code: Exit status of the script, 0..255, or None if it is not known.
         signal: Signal that ended the script; 0 or None for none.
-        reason: Slurm's reason; may be empty.
         cancelled_by_uid: Who cancelled it; None if Slurm does not say.
         node: Node of the job; empty if it had none.
         situation: What the portal knows; its numbers appear in the text if they are known.

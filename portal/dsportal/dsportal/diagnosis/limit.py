@@ -111,9 +111,6 @@ def parse_limit_sentence(text: str) -> Limit | None:
         text: Such as "Job is at or exceeds QOS normal's group max TRES(gres/gpu) minutes of
             600 with 612".
 
-    Returns:
-        None if the text is no such sentence.
-
     Source:
         slurmctld 22.05 to 25.11 writes it when a running job reaches the limit.
     """

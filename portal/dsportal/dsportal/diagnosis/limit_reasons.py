@@ -14,8 +14,6 @@ def explain_limit(limit: Limit, situation: Situation, *, is_refused: bool = Fals
     """Return what a limit means for a session.
 
     Args:
-        limit: The limit that the session reached.
-        situation: What the portal knows; its numbers appear in the text if they are known.
         is_refused: Whether Slurm did not accept the job at all, so that waiting does not help.
     """
     if limit.is_minimum:

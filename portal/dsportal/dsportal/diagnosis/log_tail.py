@@ -42,7 +42,6 @@ def log_tail(text: str, n_lines: int = 30, *, secrets: Iterable[str] = ()) -> st
     """Return the last lines of a log without secrets.
 
     Args:
-        text: The log as the job wrote it, or its end.
         n_lines: Most lines to return, 1 or more.
         secrets: Values to remove wherever they appear, such as the session's token.
 
@@ -62,7 +61,6 @@ def redact(text: str, *, secrets: Iterable[str] = ()) -> str:
     """Return a text with `REMOVED` in place of tokens, passwords and cookies.
 
     Args:
-        text: Any text.
         secrets: Values to remove wherever they appear. Those under 8 characters are ignored: they
             would take ordinary words with them.
     """

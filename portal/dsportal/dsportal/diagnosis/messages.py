@@ -154,9 +154,7 @@ def diagnose(
     """Return the diagnosis of a table's row, with texts in place of the {names} in it.
 
     Args:
-        words: The row.
         parts: Texts that depend on the case, by name.
-        situation: What the row is about, and which advice its user can follow.
     """
     texts = {**situation.subject.words, **(parts or {})}
     sentence, next_step = (

@@ -86,7 +86,6 @@ def explain_waiting(
             "QOSMaxGRESPerUser" or a sentence such as
             "ReqNodeNotAvail, UnavailableNodes:node01", with or without brackets around it.
         situation: What the portal knows; its numbers appear in the text if they are known.
-        state: State of the job, one of those that wait.
 
     Source:
         job_reason_codes.html of Slurm 25.11; the sentences are those of slurmctld 22.05 to 25.11.

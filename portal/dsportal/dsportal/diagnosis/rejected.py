@@ -19,7 +19,6 @@ def explain_rejection(stderr: str, situation: Situation = UNKNOWN_SITUATION) -> 
     Unknown text, such as that of a site's own submit plugin, is quoted.
 
     Args:
-        stderr: Standard error of sbatch.
         situation: What the portal knows; its numbers appear in the text if they are known.
 
     Source:

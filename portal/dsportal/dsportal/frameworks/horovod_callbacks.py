@@ -39,11 +39,7 @@ class BroadcastGlobalVariablesCallback(keras.callbacks.Callback):
         self._cycle: CycleTime | None = None
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
-        """Build the optimizer, so that its state exists, and broadcast.
-
-        Raises:
-            LaunchError: If the model has no weights yet.
-        """
+        """Build the optimizer, so that its state exists, and broadcast."""
         if not self.model.built:
             raise LaunchError(
                 "The model has no weights before its first batch, so they cannot be made equal. "
@@ -111,11 +107,7 @@ class LearningRateWarmupCallback(keras.callbacks.Callback):
         self._epoch = 0
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
-        """Determine the number of steps of an epoch.
-
-        Raises:
-            LaunchError: If neither the caller nor `fit` knows it.
-        """
+        """Determine the number of steps of an epoch."""
         self._steps_per_epoch = self._steps_per_epoch or self.params.get("steps")
         if not self._steps_per_epoch:
             raise LaunchError(

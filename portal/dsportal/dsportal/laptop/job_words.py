@@ -27,10 +27,7 @@ def add_new(
     Options stand before a notebook or behind it. What is behind a script is the script's own.
 
     Args:
-        actions: The subparsers.
         add_more: Adds options that only one side has.
-        hours: As for `add_size`.
-        environ: As for `add_size`.
     """
     options = argparse.ArgumentParser(add_help=False)
     add_size(options, hours, environ)
@@ -121,7 +118,6 @@ def add_size(
     """Add the options of a job's size and place, and of mail about it.
 
     Args:
-        command: The parser.
         hours: The default of the time limit.
         environ: That of the session, whose place is the default.
     """

@@ -19,8 +19,6 @@ def log_in(host: Host, token: str, *, in_keyring: bool = False) -> tuple[Host, s
     """Check the token and keep it with the host's settings.
 
     Args:
-        host: The portal.
-        token: The user's.
         in_keyring: Whether to prefer the keyring to a file.
 
     Returns:

@@ -80,12 +80,10 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
 def follow(
     work: Work, name: str, show: Callable[[str], object], *, to_its_end: bool
 ) -> dict[str, Any]:
-    """Show the output of a job or a run.
+    """Give `show` the output of a job or a run, piece by piece.
 
     Args:
-        work: Where to ask.
         name: Number of the job, or a part of the run's name; empty for the newest of both.
-        show: Takes each piece.
         to_its_end: Whether to wait for more until it is over.
 
     Returns:
@@ -172,7 +170,6 @@ def submit_job(
     """Run a notebook or a script of the session as a job.
 
     Args:
-        session: The session.
         path: That of the file in the session's file browser.
         is_forecast: Whether only to ask when it would start.
         order: What the session's REST interface takes, by its keys.

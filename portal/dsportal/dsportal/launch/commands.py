@@ -77,8 +77,6 @@ def submit(request: JobRequest, command: Sequence[str], *, script: str = "") -> 
     """Return the number of a newly queued job that runs `command`.
 
     Args:
-        request: What the job asks for.
-        command: What it runs.
         script: A job file with all of that, in place of both.
 
     Raises:
@@ -189,7 +187,6 @@ def cancel(job_id: int, *, kill: bool = False) -> bool:
     """Cancel a job.
 
     Args:
-        job_id: The Slurm job.
         kill: True to kill its processes at once, those of the batch script too.
 
     Returns:
@@ -243,8 +240,6 @@ def ask_slurm(
     """Run a command of Slurm; None if it gave no answer.
 
     Args:
-        argv: The command.
-        stdin: What it reads.
         environ: Of the notebook or job, without the parts that jobs do not inherit; None for that
             of this process.
     """

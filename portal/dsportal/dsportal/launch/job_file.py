@@ -30,15 +30,11 @@ def render_job_file(
     """Return the text of a job file.
 
     Args:
-        request: Name, shape, time and resources of the job.
         script: Absolute path of the training script.
-        arguments: Command line of the script.
         program: A key of PROGRAMS, or NOTEBOOK.
         command: Path of the command dsportal on nodes, which runs notebooks.
         activate: Command of the shell after which python is the program's; empty for the node's
             own python3, with "plain" only.
-        simulated_gpus: True if the site only counts GPUs and has none.
-        mpi: True if Horovod's ranks are to meet over MPI.
         log: Of a notebook that runs again and again: what its jobs themselves print.
     """
     options = resource_options(request)

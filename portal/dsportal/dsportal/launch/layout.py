@@ -34,7 +34,6 @@ def parse_layout(gpus: object, nodes: object, n_session_gpus: int) -> Layout:
     Args:
         gpus: GPUs on all nodes together; None for as many a node as the session has.
         nodes: Nodes, 1 or more.
-        n_session_gpus: GPUs of the session, 0 or more.
     """
     if not is_count(nodes) or not 1 <= nodes <= MAX_NODES:
         raise SessionError(f"You asked for nodes={nodes!r}. Give a number from 1 to {MAX_NODES}.")
@@ -75,7 +74,6 @@ def explain_too_many(
     """Explain that no node has enough GPUs for a shape, and what to ask for instead.
 
     Args:
-        shape: The shape that was asked for.
         most_per_node: GPUs of the node with the most; 0 if not known.
         most_nodes: Nodes that one job gets; None if not known.
 

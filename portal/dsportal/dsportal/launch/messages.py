@@ -24,7 +24,6 @@ def explain_waiting(
     Args:
         reason: What squeue prints as reason (%r): a word such as "Resources", or a sentence.
         state: The job's state, squeue's long name.
-        n_gpus: GPUs that the run asks for; None if not known.
     """
     situation = replace(_RUN, n_gpus=n_gpus)
     return str(diagnosis.explain_waiting(reason, situation, state=parse_state(state)))
@@ -35,8 +34,6 @@ def explain_never(reason: str, shape: Layout, walltime_s: int) -> str | None:
 
     Args:
         reason: What squeue prints as reason (%r).
-        shape: Ranks and nodes that were asked for.
-        walltime_s: Time limit that was asked for, in seconds.
 
     Returns:
         Sentences for the user; None if it may start.
@@ -61,7 +58,6 @@ def explain_end(state: str, node: str = "") -> str:
 
     Args:
         state: The job's last state, the long name of squeue and sacct.
-        node: The node that it ran on, or empty.
     """
     return str(diagnosis.explain_end(parse_state(state), node=node, situation=_RUN))
 
@@ -78,7 +74,6 @@ def explain_rejection(stderr: str, n_tasks: int = 1) -> str:
     """Return why sbatch refused a run, and the next step; unknown text is quoted.
 
     Args:
-        stderr: What sbatch printed on standard error.
         n_tasks: Tasks of the array, each of which counts as a job.
     """
     why = str(diagnosis.explain_rejection(stderr, _RUN))

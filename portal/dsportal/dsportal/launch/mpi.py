@@ -51,11 +51,7 @@ def is_built_with_mpi(horovod_dir: Path) -> bool:
 
 
 def check_horovod(horovod_dir: Path | None) -> None:
-    """Refuse an environment whose Horovod has no MPI.
-
-    Args:
-        horovod_dir: Folder of Horovod, or None if there is none.
-    """
+    """Refuse an environment whose Horovod has no MPI."""
     if horovod_dir is None:
         raise LaunchError(
             "You asked for Horovod over MPI, and this environment has no Horovod. Leave mpi out, "

@@ -60,12 +60,6 @@ def explain_too_large(
 ) -> str | None:
     """Explain that a partition never starts a run, and what to ask for instead.
 
-    Args:
-        shape: Ranks and nodes that were asked for.
-        walltime_s: Time limit that was asked for, in seconds.
-        partition: Name of the partition.
-        limits: Its limits.
-
     Returns:
         Sentences for the user; None if it may start.
     """

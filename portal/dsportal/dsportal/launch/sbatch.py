@@ -134,11 +134,7 @@ def job_script(command: Sequence[str]) -> str:
 
 
 def job_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a job of its own: without the session's job, GPUs and hub login.
-
-    Args:
-        environ: Environment of the notebook.
-    """
+    """Return the environment of a job of its own: without the session's job, GPUs and hub login."""
     return {
         name: value
         for name, value in inherited(environ).items()

@@ -63,7 +63,6 @@ def read_session(
     """Return the session that an environment describes.
 
     Args:
-        environ: Environment of the notebook, with the SLURM_* variables of its job.
         n_usable_cores: Cores that the process may run on; None asks the system.
 
     Returns:

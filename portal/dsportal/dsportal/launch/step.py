@@ -38,12 +38,7 @@ def step_argv(
     Slurm shows every rank all GPUs of the job on its node.
 
     Args:
-        plan: The run's plan.
-        job_id: The Slurm job that the step belongs to.
-        name: Name of the step.
         node: The session's node; empty if the step has all nodes of the job.
-        working_dir: Folder to start in.
-        command: What each rank runs.
 
     Source:
         srun(1), Slurm 22.05.
@@ -88,12 +83,8 @@ class JobStep:
     """A running step.
 
     Args:
-        argv: The srun command, from `step_argv`.
         environ: Environment of the notebook and what the ranks need in addition.
         name: Name of the step, by which `stop` finds it.
-
-    Raises:
-        StepError: If there is no srun.
     """
 
     def __init__(self, argv: Sequence[str], environ: Mapping[str, str], name: str) -> None:

@@ -68,9 +68,7 @@ def run_ranks(folder: RunFolder, shown: Sequence[int] = (), watch: PointWatch | 
     """Run the ranks of a run on all nodes of this job.
 
     Args:
-        folder: Folder of the run, with its plan and call.
         shown: Ranks whose output is also written to the job's own output.
-        watch: Of a point of a sweep.
 
     Returns:
         Exit status for Slurm: srun's, or 0 if the ranks saved a checkpoint to resume from.

@@ -22,9 +22,7 @@ class CellOutput:
     """Shows text ten times a second, and leaves out the middle of very long output.
 
     Args:
-        show: Takes text for the cell.
         place: File with the full text, named in place of what is left out; None to show everything.
-        clock: Monotonic clock in seconds.
     """
 
     def __init__(

@@ -20,11 +20,7 @@ def find_earlier(name: str, record: SweepRecord, *, resume: bool) -> SweepFolder
 
     Args:
         name: Name that the user gave, or "".
-        record: What the call sweeps.
         resume: Whether to continue although the function has changed, and without a name, too.
-
-    Raises:
-        LaunchError: If it is not clear which sweep is meant, or there is none to resume.
     """
     if name:
         return _find_named(name, record, resume=resume)
@@ -115,13 +111,8 @@ def create_sweep(
     """Create the folder of a new sweep.
 
     Args:
-        name: Name that the user gave, or "".
-        record: What it sweeps.
         points: Keyword arguments of each point.
         rule: Which points to stop early, as from `parse_rule`.
-
-    Raises:
-        LaunchError: If it cannot be created.
     """
     parent = sweeps_folder()
     parent.mkdir(mode=0o700, parents=True, exist_ok=True)

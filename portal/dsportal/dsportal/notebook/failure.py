@@ -32,11 +32,6 @@ _NODE_FAILURE = re.compile(r"srun: error: Node failure on (?P<node>\S+)")
 def explain_failure(folder: RunFolder, end: End, n_ranks: int) -> LaunchError:
     """Return the error to raise for a step that failed.
 
-    Args:
-        folder: Folder of the run.
-        end: How its ranks ended.
-        n_ranks: Ranks of the run.
-
     Returns:
         A RankError for the rank that was killed or failed first, if one can be named; otherwise, or
         if a node failed, a StepError with Slurm's words.

@@ -29,7 +29,6 @@ class Run:
     """A run that was started; it continues without this object.
 
     Args:
-        folder: Folder of the run.
         job_id: Its own Slurm job, or None if it is a step of a session.
         show: Takes text for the cell.
     """
@@ -88,9 +87,6 @@ class Run:
 
     def output(self, rank: int = 0) -> str:
         """Return everything that a rank has printed so far.
-
-        Args:
-            rank: Number of the rank, from 0.
 
         Returns:
             The text; empty before it has printed anything.

@@ -46,11 +46,7 @@ def parse_line(line: str) -> argparse.Namespace:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Register `%%ranks`; IPython calls it for the first `%%ranks`.
-
-    Args:
-        shell: IPython's InteractiveShell.
-    """
+    """Register `%%ranks` in IPython's `shell`, which calls it for the first `%%ranks`."""
 
     def ranks(line: str, cell: str) -> Any:
         options = vars(parse_line(line))

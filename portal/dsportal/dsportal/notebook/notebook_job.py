@@ -38,15 +38,11 @@ def run_notebook(
     """Queue a job that runs a notebook.
 
     Args:
-        notebook: Its path.
         args: What `run` was given besides.
         kwargs: The same by names.
         shape: All GPUs and nodes of the job.
-        session: What comes with a GPU, and where.
-        walltime_s: Time limit in seconds.
         command: Path of dsportal on nodes; empty for that of the session.
         begin: As `JobRequest` has it.
-        mail: Whether Slurm writes the user when it has ended.
     """
     unknown = [*map(repr, args), *(name for name in kwargs if name != "parameters")]
     if unknown:

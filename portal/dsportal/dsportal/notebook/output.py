@@ -72,7 +72,6 @@ class RankOutput:
     """Writes each rank's lines to its log, and shows those of some ranks.
 
     Args:
-        log_paths: One file for each rank, by rank.
         shown: Ranks to show; with more than one, each line names its rank.
         show: Takes text for the cell, ten times a second at most.
         may_leave_out: True to leave out part of very long output and name the log instead.

@@ -35,13 +35,9 @@ def submit_run(
     Args:
         folder: Of the run, or of a sweep.
         shape: Ranks and nodes of the job, or of each task of an array.
-        session: The session that it is started from.
-        walltime_s: Time limit in seconds.
-        command: What the job runs.
         array: Tasks of an array, as sbatch has them; empty for a single job.
         name: Name of the job; empty for that of the folder.
         begin: When it may start, as `JobRequest` has it.
-        mail: Whether Slurm writes the user when it has ended.
         is_new: True if the folder holds nothing that an earlier job has left.
 
     Raises:

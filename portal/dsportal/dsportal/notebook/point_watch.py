@@ -17,12 +17,7 @@ EVERY_PERCENT = 5
 
 
 class PointWatch:
-    """Compares a point's losses with those of the others.
-
-    Args:
-        folder: Of the sweep.
-        index: Number of the point.
-    """
+    """Compares a point's losses with those of the others."""
 
     def __init__(self, folder: SweepFolder, index: int) -> None:
         self._point = folder.run(index)

@@ -19,9 +19,6 @@ class ThroughputReader:
     The newest pace is kept in the run's folder, where `attach` finds it.
 
     Args:
-        store: The store of the run.
-        folder: Folder of the run.
-        n_ranks: Ranks of the run.
         on_pace: Takes each new pace; called from a thread of its own.
     """
 

@@ -17,10 +17,6 @@ def find_resumed(resume: object, name: str) -> Run | None:
 
     Args:
         resume: True for the newest of a function or script, or a run's name or a part of it.
-        name: Name of the function or script.
-
-    Returns:
-        The run; None if none is to be continued.
     """
     if not isinstance(resume, (bool, str)):
         raise LaunchError(f"You asked for resume={resume!r}. Give True or the name of a run.")

@@ -28,9 +28,6 @@ def runs(n: int | None = N_SHOWN) -> Runs:
 
     Args:
         n: Most runs to return; None for all.
-
-    Returns:
-        The runs, the newest first.
     """
     parent = parent_folder()
     # Without a plan it is no run, for example the folder of studies.
@@ -69,7 +66,6 @@ def runs_of_session(job_id: int, *, but: str) -> list[Run]:
     """Return the runs that are going on inside a session, and so on its GPUs.
 
     Args:
-        job_id: The Slurm job of the session.
         but: Name of a run to leave out.
     """
     found = [each for each in runs() if each.job_id is None and each.id != but]

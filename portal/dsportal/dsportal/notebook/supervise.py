@@ -38,27 +38,17 @@ def supervise(
     on_pace: Callable[[Throughput], object] = lambda pace: None,
     may_leave_out: bool = True,
 ) -> End:
-    """Run the ranks to their end.
+    """Run the ranks to their end: `show` gets their output, `on_start` the running step.
 
     Args:
-        folder: Folder of the run, with its plan and call.
-        plan: The run's plan.
-        job_id: The Slurm job to run in.
         node: The session's node; empty for all nodes of the job.
         host: IPv4 address for the rendezvous to listen on.
-        shown: Ranks whose output is shown.
-        show: Takes text to show.
-        on_start: Called once with the running step.
         on_pace: Takes the ranks' progress, once a second if they report any; called from another
             thread.
-        may_leave_out: True to leave out part of very long output.
 
     Returns:
         How the ranks ended; also written into the folder. If this function is interrupted, all
         ranks are ended first.
-
-    Raises:
-        BaseException: Whatever interrupted this function, such as the interrupt button.
     """
     name = folder.path.name
     argv = step_argv(

@@ -123,23 +123,9 @@ def start_sweep(
 ) -> Sweep:
     """Queue the points of a sweep that have no result, and say so.
 
-    Args:
-        train: As for `sweep`, and all others that are not named here.
-        grid: The points.
-        session: What comes with a GPU, and where.
-        shape: GPUs and nodes of a point.
-        walltime_s: Time limit of a point in seconds.
-        name: As for `sweep`.
-        n: As for `sweep`.
-        seed: As for `sweep`.
-        at_once: As for `sweep`.
-        metric: As for `sweep`.
-        best: As for `sweep`.
-        stop_worst: As for `sweep`.
-        resume: As for `sweep`.
-        command: What runs a point of a notebook or a script, if the folder of the sweep is its last
-            word; empty for the commands and the Python of the session.
-        mail: As for `sweep`.
+    The arguments `train`, `grid`, `n`, `at_once` and `stop_worst` are as for `sweep`, and so are
+    all others that it has. `command` runs a point of a notebook or a script, if the folder of the
+    sweep is its last word; empty for the commands and the Python of the session.
     """
     _check_words(best, at_once, n)
     rule = parse_rule(stop_worst)

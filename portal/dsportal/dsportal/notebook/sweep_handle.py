@@ -34,13 +34,7 @@ _HAS_ENDED = frozenset({"done", "pruned"})
 
 
 class Sweep:
-    """A sweep that was started; it continues without this object.
-
-    Args:
-        folder: Folder of the sweep.
-        points: Arguments of each point.
-        goal: Which point is the best.
-    """
+    """A sweep that was started; it continues without this object."""
 
     def __init__(
         self, folder: SweepFolder, points: Sequence[Mapping[str, Any]], goal: Goal

@@ -20,9 +20,6 @@ _INTERRUPTED = 130
 def main(argv: Sequence[str]) -> int:
     """Run pip.
 
-    Args:
-        argv: Program name and pip's arguments.
-
     Returns:
         pip's exit status.
     """

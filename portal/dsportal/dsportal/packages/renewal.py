@@ -31,12 +31,10 @@ def requested_in(overlay: Overlay) -> list[Package]:
 def install_again(
     packages: Sequence[Package], install: Callable[[Sequence[str]], bool], say: Callable[[str], Any]
 ) -> bool:
-    """Install packages in the versions that they had, else in any that can be installed.
+    """Install packages in the versions that they had, else `say` so and try any others.
 
     Args:
-        packages: As they are installed in another release.
         install: Runs `pip install` with requirements; returns whether that succeeded.
-        say: Prints a line.
     """
     if install([package.requirement for package in packages]):
         return True

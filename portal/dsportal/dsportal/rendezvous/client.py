@@ -18,7 +18,6 @@ class StoreClient:
 
     Args:
         address: Host, port and secret, as in `Store.horovod_address`: "10.0.0.1:4242/SECRET".
-        scope: Name of the scope.
     """
 
     def __init__(self, address: str, scope: str) -> None:

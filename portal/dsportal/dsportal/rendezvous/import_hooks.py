@@ -60,11 +60,7 @@ def install_guards(
 
     Args:
         n_ranks: Ranks of the run, which Horovod or PyTorch must find too.
-        rank: Number of this rank.
         address: Host, port and secret of the run's store, for PyTorch and MXNet.
-        n_nodes: Nodes of the run.
-        mpi: True if Horovod's ranks meet over MPI.
-        simulated_gpus: True if the site only counts GPUs and has none.
     """
     says_nccl = rank == 0 and n_ranks > 1 and not simulated_gpus
     horovod = "Horovod over MPI" if mpi else "Horovod"
@@ -145,7 +141,6 @@ def check_size(n_found: int, n_ranks: int, framework: str = "Horovod") -> None:
 
     Args:
         n_found: What `hvd.size()` says, or the world size.
-        n_ranks: Ranks that were started.
         framework: A key of _SIZE_CAUSES, or another name.
     """
     if n_found == n_ranks:

@@ -145,7 +145,6 @@ class _Server(ThreadingHTTPServer):
         in the same run must not find the addresses of the first.
 
         Args:
-            scope: The scope, for example "global_".
             key: Number of the rank within the scope.
 
         Source:

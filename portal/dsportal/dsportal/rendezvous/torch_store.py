@@ -26,12 +26,7 @@ _stores: list[dist.Store] = []
 
 
 class RunStore(dist.Store):
-    """A PyTorch store that keeps its values in the run's store.
-
-    Args:
-        address: Host, port and secret, as in `Store.horovod_address`: "10.0.0.1:4242/SECRET".
-        timeout: How long to wait for a value from another rank.
-    """
+    """A PyTorch store that keeps its values in the run's store."""
 
     def __init__(self, address: str, timeout: timedelta) -> None:
         super().__init__()

@@ -83,9 +83,6 @@ def make_configs(
         shapes: Such as "2x4": nodes x ranks on each.
         batch_sizes: Images of a step: on each rank for weak scaling, on all ranks together for
             strong scaling.
-        precisions: "fp32" or "mixed".
-        threads: Threads of each rank; 0 for the run's default.
-        scaling: "weak" or "strong".
     """
     if scaling not in {"weak", "strong"}:
         raise LaunchError(f"You asked for scaling={scaling!r}. Choose 'weak' or 'strong'.")
@@ -124,7 +121,6 @@ def summarize(config: Config, steps_of_ranks: Sequence[Sequence[float]]) -> Meas
     """Return the figures of a configuration.
 
     Args:
-        config: What was measured.
         steps_of_ranks: Seconds of each step after the warm-up, for each rank.
     """
     # Gradients are averaged over all ranks, so that none continues before the slowest.

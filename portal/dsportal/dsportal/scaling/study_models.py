@@ -37,9 +37,6 @@ def measure_function(
 
     Args:
         make_step: Takes batch size and precision, returns a function that runs one step.
-        config: Its batch size, precision and threads are used.
-        n_steps: Steps to measure.
-        n_warmup_steps: Steps before them.
     """
     _set_threads(config)
     step = make_step(config.batch_size, config.precision)
@@ -53,8 +50,6 @@ def measure_for(
 
     Args:
         train: A key of MODELS, or a user's own function as in `measure_function`.
-        config: Its batch size, precision and threads are used.
-        budget_s: Time for all steps together, in seconds.
 
     Returns:
         Seconds of each measured step; the same number on every rank, as rank 0 decides it.

@@ -64,7 +64,6 @@ def parse_again(every: str, at: str, series: str) -> Again:
     Args:
         every: One of EVERY.
         at: Such as "04:00".
-        series: See `Again`.
 
     Raises:
         OptionsError: If it is no day, or no time.

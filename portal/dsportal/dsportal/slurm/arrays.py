@@ -37,9 +37,6 @@ def tasks_of(job_id: str) -> list[int]:
 def parse_max_array_size(text: str) -> int | None:
     """Return one more than the highest number that a task may have; None if it is not said.
 
-    Args:
-        text: What `scontrol show config` prints.
-
     Source:
         slurm.conf(5), MaxArraySize, Slurm 22.05.
     """

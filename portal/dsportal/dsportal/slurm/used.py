@@ -109,7 +109,6 @@ def parse_uses(text: str, nonce: str, *, step_name: str = "") -> dict[str, JobUs
 
     Args:
         text: Lines of `USED`, with those of steps; others are skipped.
-        nonce: Separates the fields.
         step_name: Of a run in a session: only its steps count, and what they held.
 
     Source:

@@ -17,11 +17,7 @@ def register_magic(shell):
 
 
 def keep_questions(lines):
-    """Return the lines of a cell in which IPython finds no help in questions to the model.
-
-    Args:
-        lines: Of a cell, each with its line break.
-    """
+    """Return the lines of a cell in which IPython finds no help in questions to the model."""
     return [
         _LINE.sub(lambda found: _call(*found.groups()), line) + "\n" if _LINE.match(line) else line
         for line in lines

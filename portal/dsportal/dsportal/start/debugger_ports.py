@@ -42,9 +42,6 @@ def guard_listeners(debugger: ModuleType) -> None:
 
     PyCharm has a pydevd of its own, which may listen in another way and is left as it is then.
 
-    Args:
-        debugger: The module.
-
     Raises:
         ImportError: If this debugpy opens its ports in an unknown way.
     """

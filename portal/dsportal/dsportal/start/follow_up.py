@@ -24,22 +24,13 @@ LATEST_S = 24 * 3600
 
 
 def folder_of(notebook: str, job_id: str) -> str:
-    """Return where a session puts the variables of a notebook.
-
-    Args:
-        notebook: Its path on this machine.
-        job_id: Of the session.
-    """
+    """Return where a session puts the variables of a notebook."""
     name = hashlib.sha256(os.path.realpath(notebook).encode()).hexdigest()[:32]
     return os.path.join(os.path.expanduser("~"), FOLDER, f"{name}-{job_id}")
 
 
 def left_for(notebook):
-    """Return the newest folder that another session has left for a notebook, or None.
-
-    Args:
-        notebook: Its path on this machine.
-    """
+    """Return the newest folder that another session has left for a notebook, or None."""
     # A kernel that is restarted in the session that goes on after all starts empty.
     own = folder_of(notebook, os.environ.get("SLURM_JOB_ID", ""))
     found = glob.glob(glob.escape(folder_of(notebook, "")) + "*")
@@ -72,12 +63,7 @@ def offer(shell):
 
 
 def restore(shell, folder):
-    """Restore variables in the middle of a cell, and show what has become of them.
-
-    Args:
-        shell: IPython's.
-        folder: Where they are.
-    """
+    """Restore the variables in a `folder` in IPython's `shell`, and show how that went."""
     claimed = os.path.join(os.path.dirname(folder), "claimed-" + os.path.basename(folder))
     try:
         # Another kernel of the notebook, and one after this one, starts without them.

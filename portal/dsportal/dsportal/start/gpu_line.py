@@ -11,14 +11,7 @@ USAGE = (
 
 
 def words_of(line):
-    """Return what a line asks for.
-
-    Args:
-        line: The rest of the line after `%gpu`.
-
-    Raises:
-        UsageError: If it is none of the ways in USAGE.
-    """
+    """Return what a line asks for."""
     from IPython.core.error import UsageError
 
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)

@@ -4,6 +4,8 @@ The notebook server does it.
 """
 # mypy: allow-untyped-defs, allow-untyped-calls
 
+from __future__ import annotations
+
 import json
 import queue
 import re
@@ -39,11 +41,7 @@ class Failed(Exception):  # noqa: N818 - it is another one, of the other kernel
 
 
 class GpuMagic:
-    """Asks the notebook server, and shows its answers.
-
-    Args:
-        kernel: That of ipykernel.
-    """
+    """Asks the notebook server, and shows its answers."""
 
     def __init__(self, kernel):
         self.kernel = kernel
@@ -51,34 +49,18 @@ class GpuMagic:
         self.shown = None
         self.report = ""
 
-    def show(self, line):
-        """Show or change the GPUs of this kernel: %gpu, %gpu 2, %gpu v100:2 --hours 3, %gpu 0.
-
-        Args:
-            line: The rest of the line.
-
-        Raises:
-            UsageError: If the line is no such question, or the server refuses.
-            Moved: If the kernel moves now.
-        """
+    def show(self, line: str) -> None:
+        """Show or change the GPUs of this kernel: %gpu, %gpu 2, %gpu v100:2 --hours 3, %gpu 0."""
         try:
             self.end(self.converse(words_of(line)))
         except KeyboardInterrupt:
             self.talk.ask(cancel=True)
             self.say("The request is cancelled. The kernel goes on as it is.")
 
-    def run(self, line, cell):
+    def run(self, line: str, cell: str) -> None:
         """Run a cell on GPUs and give them back: %%gpu 2, or `with gpus(2):` as the whole cell.
 
         The kernel stays. Its variables go to another one with the GPUs, and come back.
-
-        Args:
-            line: The rest of the first line.
-            cell: The other lines.
-
-        Raises:
-            UsageError: If the line names no GPUs, or the server refuses.
-            Failed: If the cell has failed there.
         """
         from IPython.core.error import UsageError
 
@@ -88,22 +70,11 @@ class GpuMagic:
         self.end(self.converse({**asked, "body": cell}))
 
     def hold(self):
-        """Let the server have the variables saved and the kernel moved, as a cell of its own.
-
-        Raises:
-            Moved: If the kernel moves now.
-        """
+        """Let the server have the variables saved and the kernel moved, as a cell of its own."""
         self.end(self.converse({"held": True}))
 
     def converse(self, asked):
-        """Ask the server, do what it says, and return its last answer.
-
-        Args:
-            asked: What is asked.
-
-        Raises:
-            UsageError: If it gives no answer.
-        """
+        """Ask the server what is `asked`, do what it says, and return its last answer."""
         from IPython.core.error import UsageError
 
         self.shown = None
@@ -127,11 +98,7 @@ class GpuMagic:
         return answer
 
     def follow(self, answer):
-        """Do what the server says.
-
-        Args:
-            answer: Not its last one.
-        """
+        """Do what the server says in an `answer` that is not its last one."""
         if "ask" in answer:
             self.talk.ask(reply={"yes": self.is_yes(answer["ask"])})
         elif "save" in answer:
@@ -144,11 +111,7 @@ class GpuMagic:
             self.say(answer["text"])
 
     def save(self, order):
-        """Save the variables, and return what the server is told of it.
-
-        Args:
-            order: Arguments of `variables.save`.
-        """
+        """Save the variables, by an `order` for `variables.save`, and return a report."""
         try:
             return variables.save(self.kernel.shell, show=self.say, **order)
         except TooMuchError as error:
@@ -158,59 +121,33 @@ class GpuMagic:
             return {"refused": f"The variables cannot be saved: {named(error)}."}
 
     def restored(self, folder):
-        """Restore variables in the middle of a cell, and return what the server is told of it.
-
-        Args:
-            folder: Where they are.
-        """
+        """Restore the variables in a `folder` in the middle of a cell, and return a report."""
         try:
             return variables.restore(self.kernel.shell, folder)
         # As above.
         except Exception as error:
             return {"refused": f"The variables cannot be restored: {named(error)}."}
 
-    def is_yes(self, question):
-        """Ask the user, and return whether the answer is not no; where nobody can answer, it is.
-
-        Args:
-            question: To be answered by yes or no.
-        """
+    def is_yes(self, question: str) -> bool:
+        """Ask the user, and return whether the answer is not no; where nobody can answer, it is."""
         from IPython.core.error import StdinNotImplementedError
 
         try:
             text = self.kernel.raw_input(f"{question} [Y/n] ")
         except StdinNotImplementedError:
             return True
-        return not text.strip().lower().startswith("n")
+        return not str(text).strip().lower().startswith("n")
 
     def keep(self, order):
-        """Save the variables for another kernel, and keep the report.
-
-        Args:
-            order: Arguments of `variables.save`.
-        """
+        """Save the variables for another kernel, by an `order`, and keep the report."""
         self.report = json.dumps(self.save(order))
 
     def restore(self, folder, told):
-        """Restore variables before the notebook runs a cell here, and keep the report.
-
-        Args:
-            folder: See `variables.restore`.
-            told: See `variables.restore`.
-        """
+        """Restore the variables in a `folder` before a cell, with what is `told`; keep a report."""
         self.report = json.dumps(variables.restore(self.kernel.shell, folder, told))
 
     def end(self, answer):
-        """End the cell as the server says.
-
-        Args:
-            answer: Its last one.
-
-        Raises:
-            UsageError: If the server refuses.
-            Moved: If the kernel moves now.
-            Failed: If the body of the cell has failed there.
-        """
+        """End the cell as the last `answer` of the server says."""
         from IPython.core.error import UsageError
 
         if answer["end"] == "moving":

@@ -17,11 +17,7 @@ LOOK_S = 1
 
 
 class Talk:
-    """The kernel's side of it.
-
-    Args:
-        kernel: That of ipykernel.
-    """
+    """The kernel's side of it."""
 
     def __init__(self, kernel):
         self.kernel = kernel
@@ -29,20 +25,11 @@ class Talk:
         kernel.control_handlers[MESSAGE] = self.take
 
     def take(self, stream, ident, parent):
-        """Take an answer; called by the thread of the control channel.
-
-        Args:
-            stream: The channel.
-            ident: Whose answer it is.
-            parent: The answer.
-        """
+        """Take an answer, `parent`; the control channel gives its `stream` and an `ident`, too."""
         self.answers.put(parent["content"])
 
     def first_answer(self, asked):
-        """Ask until the server answers: it may not listen yet to a kernel that has just started.
-
-        Args:
-            asked: What is asked.
+        """Ask what is `asked` until the server answers, which may not listen yet to a new kernel.
 
         Raises:
             Empty: If it gives no answer.
@@ -67,20 +54,11 @@ class Talk:
                 continue
 
     def ask(self, **content):
-        """Send a question.
-
-        Args:
-            content: What is asked.
-        """
+        """Send a question with this `content`."""
         self.publish(MESSAGE, content)
 
     def publish(self, kind, content):
-        """Send a message to all who listen, as one of the running cell.
-
-        Args:
-            kind: Of the message.
-            content: Of the message.
-        """
+        """Send `content` of a `kind` to all who listen, as a message of the running cell."""
         kernel = self.kernel
         kernel.session.send(
             kernel.iopub_socket,

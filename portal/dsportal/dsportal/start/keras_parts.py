@@ -22,10 +22,7 @@ LOST_STATE = "Skipping variable loading"
 
 
 def parts_of(user_ns):
-    """Return the layers and optimizers of the models among the variables.
-
-    Args:
-        user_ns: The variables of the notebook.
+    """Return the layers and optimizers of the models among the variables, `user_ns`.
 
     Returns:
         By their ids, a model that they are in, with the steps that lead to them; and the ids of
@@ -59,12 +56,9 @@ def walk(model, keras, steps=()):
 
 
 def reduce(value, parts, apart):
-    """Return how an object of Keras is made again, or None if Keras itself knows.
+    """Return how `value`, of Keras, is made again, or None if Keras itself knows.
 
-    Args:
-        value: The object.
-        parts: Of the models, as `parts_of` returns them.
-        apart: Models that share layers with another one, likewise.
+    The `parts`, and the models `apart`, are as `parts_of` returns them.
 
     Raises:
         CannotComeError: If it would come apart from what it belongs to, or Keras could not make it.
@@ -90,11 +84,7 @@ def reduce(value, parts, apart):
 
 
 def check_class(kind):
-    """Raise an error for a `kind` that Keras could not make again from its own arguments.
-
-    Raises:
-        CannotComeError: If it is one of the user's that takes no keyword arguments of Keras's.
-    """
+    """Raise an error for a `kind` that Keras could not make again from its own arguments."""
     its_own = [one for one in kind.__mro__ if not one.__module__.startswith("keras.")]
     if kind not in its_own or any("get_config" in vars(one) for one in its_own):
         return

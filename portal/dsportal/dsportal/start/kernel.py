@@ -18,11 +18,7 @@ PACKAGE = "dsportal_start"
 
 
 def load(name):
-    """Import a module of this folder, which imports those beside it relatively.
-
-    Args:
-        name: Of the module alone.
-    """
+    """Import the module `name` of this folder, which imports those beside it relatively."""
     if PACKAGE not in sys.modules:
         package = types.ModuleType(PACKAGE)
         package.__path__ = [FOLDER]

@@ -101,11 +101,7 @@ def is_in_own_job():
 
 
 def check_encryption(app):
-    """End a kernel whose ports every user of the cluster could read.
-
-    Args:
-        app: ipykernel's, which has read the connection file.
-    """
+    """End a kernel, ipykernel's `app`, whose ports every user of the cluster could read."""
     if not getattr(app, "curve_secretkey", None):
         sys.exit(
             "The ipykernel of this environment knows no encryption, which a kernel in a job of "
@@ -121,12 +117,9 @@ def private_prefix():
 
 
 def tell_the_session(events):
-    """Keep the session while a cell runs: the notebook server cannot see a kernel of VS Code.
+    """Keep the session while a cell runs, by IPython's `events`: a kernel of VS Code is not seen.
 
     An open connection says it, which ends with the kernel, however that ends.
-
-    Args:
-        events: Those of IPython before and after a cell.
     """
     path = os.environ.get("PORTAL_SERVER_SOCKET", "")
     held = []
@@ -203,12 +196,7 @@ def take_output_from(address):
 
 
 def start_kernel(argv=None, **options):
-    """Run a kernel until it ends.
-
-    Args:
-        argv: Its arguments, or None for those of the process.
-        options: Of ipykernel's `launch_new_instance`.
-    """
+    """Run a kernel by `argv`, or the arguments of the process, and `options` of ipykernel."""
     offer_library()
     name_the_notebook()
     take_a_shell_that_is_here()

@@ -4,6 +4,8 @@ What `!module load gcc` changes is gone with the shell of that line.
 """
 # mypy: allow-untyped-defs, allow-untyped-calls
 
+from __future__ import annotations
+
 import os
 import shlex
 import subprocess
@@ -22,13 +24,10 @@ def register_magic(shell):
         shell.register_magic_function(run_module, "line", "module")
 
 
-def run_module(line):
+def run_module(line: str) -> None:
     """Run `module`, and take over the variables that it changes: %module load gcc.
 
     A library that Python has loaded stays as it is: load modules before the first import.
-
-    Args:
-        line: The rest of the line.
     """
     with tempfile.TemporaryFile() as file:
         done = subprocess.run(
@@ -44,12 +43,8 @@ def run_module(line):
     print(done.stdout, end="")
 
 
-def take_over(variables):
-    """Make the environment of this process that of a shell.
-
-    Args:
-        variables: What `env -0` prints there.
-    """
+def take_over(variables: bytes) -> None:
+    """Make the environment of this process that of a shell, as `env -0` prints its variables."""
     pairs = (one.partition("=") for one in os.fsdecode(variables).split("\0") if one)
     told = {name: value for name, _, value in pairs if name not in _OF_THE_SHELL}
     # A shell that did not get to the end says nothing.

@@ -29,11 +29,7 @@ KERNELS = {
 
 
 def advise(result):
-    """Say after a cell what to do in place of an import that failed.
-
-    Args:
-        result: IPython's, of the cell.
-    """
+    """Say after a cell with IPython's `result` what to do in place of an import that failed."""
     error = result.error_in_exec
     if isinstance(error, ModuleNotFoundError):
         sentence = advice(error.name or "", result.info.raw_cell)
@@ -45,7 +41,6 @@ def advice(missing, cell):
     """Return what to do, or "".
 
     Args:
-        missing: The module that is not there, with its packages.
         cell: The text of the cell. Without any package of Google's, only "google" is missing.
     """
     for name, sentence in SENTENCES.items():

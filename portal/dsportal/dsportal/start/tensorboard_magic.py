@@ -5,6 +5,8 @@ port, which every user of the node could read.
 """
 # mypy: allow-untyped-defs, allow-untyped-calls
 
+from __future__ import annotations
+
 import argparse
 import shlex
 
@@ -17,12 +19,8 @@ def register_magic(shell):
     shell.extension_manager.loaded.add("tensorboard")
 
 
-def show(line):
-    """Start a TensorBoard and show the link to it: %tensorboard --logdir logs.
-
-    Args:
-        line: The rest of the line.
-    """
+def show(line: str) -> None:
+    """Start a TensorBoard and show the link to it: %tensorboard --logdir logs."""
     # Not before: an old Python has no dsportal.
     from dsportal import tensorboard
 
@@ -31,12 +29,6 @@ def show(line):
 
 def folders_of(line):
     """Return the folders that a line names; ports and other options of TensorBoard do not count.
-
-    Args:
-        line: The rest of the line.
-
-    Raises:
-        UsageError: If it names none.
 
     Source:
         TensorBoard 2.20, `--logdir` and `--logdir_spec` (name:folder, separated by commas).

@@ -16,12 +16,7 @@ MOVED: Any = set()
 
 
 def reduce(storage, copies):
-    """Return how the memory of tensors is made again.
-
-    Args:
-        storage: PyTorch's.
-        copies: Takes the copy that is to be released after it is written.
-    """
+    """Return how PyTorch's `storage` is made again; `copies` takes what is to be released then."""
     import torch
 
     if isinstance(storage, torch.storage.TypedStorage):
@@ -54,12 +49,7 @@ def untyped(data, device):
 
 
 def device_here(torch, device):
-    """Return the name of the device that takes the place of another kernel's.
-
-    Args:
-        torch: The module.
-        device: Such as "cuda:1".
-    """
+    """Return the device of `torch` that takes the place of another kernel's, such as "cuda:1"."""
     kind, _, number = device.partition(":")
     if kind == "cpu":
         return device

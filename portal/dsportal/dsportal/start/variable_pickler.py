@@ -34,9 +34,6 @@ def namespace():
 def pickler_of(writer, user_ns):
     """Return what pickles the variables of a notebook, `user_ns`, to a `writer`.
 
-    Raises:
-        ImportError: If this environment has no cloudpickle.
-
     Source:
         cloudpickle 3.1, `Pickler._dynamic_function_reduce`.
     """
@@ -86,11 +83,7 @@ def cached(function, maxsize):
 
 
 def refuse(value):
-    """Raise an error for a `value` that a pickle would make something else of.
-
-    Raises:
-        CannotComeError: If it is a file, or an array in one.
-    """
+    """Raise an error for a `value` that a pickle would make something else of."""
     if isinstance(value, io.IOBase) and not isinstance(value, (io.BytesIO, io.StringIO)):
         raise CannotComeError("it holds an open file")
     if type(value).__name__ == "memmap" and type(value).__module__.startswith("numpy"):

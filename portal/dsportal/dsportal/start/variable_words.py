@@ -23,12 +23,10 @@ class CannotComeError(Exception):
 
 
 def describe(name, value, error, shell):
-    """Return a variable that cannot come along, in words: what it is, and the cell that made it.
+    """Return the variable `name` in words: what it is, or the `error`, and the cell that made it.
 
     Args:
-        name: The variable's.
         value: Its value, or None if that is not known.
-        error: Why it cannot come along.
         shell: IPython's.
     """
     kind = next((words for kinds, words in KINDS if isinstance(value, kinds)), None)
@@ -41,12 +39,7 @@ def describe(name, value, error, shell):
 
 
 def cell_of(name, cells):
-    """Return the number of the last cell that set a name, or 0.
-
-    Args:
-        name: The variable's.
-        cells: Their Python code, by their numbers.
-    """
+    """Return the number of the last of the `cells`, as Python code, that set a name, or 0."""
     for number in range(len(cells) - 1, 0, -1):
         with contextlib.suppress(SyntaxError, ValueError, KeyError):
             if symtable.symtable(cells[number], "cell", "exec").lookup(name).is_assigned():

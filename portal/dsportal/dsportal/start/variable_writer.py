@@ -19,9 +19,6 @@ class Writer:
     """A file that ends with an error what becomes too large, or takes too long.
 
     Args:
-        file: Open for writing.
-        max_bytes: The most bytes.
-        max_s: The most seconds.
         show: Takes words about how far it is.
     """
 

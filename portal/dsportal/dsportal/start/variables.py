@@ -40,13 +40,10 @@ HOLE = object()
 
 
 def save(shell, folder, max_bytes, max_s, show=lambda words: None):
-    """Save the variables of a notebook.
+    """Save the variables of IPython's `shell`, in `max_bytes` and `max_s` at most.
 
     Args:
-        shell: IPython's.
         folder: Where, which only the user may enter.
-        max_bytes: The most bytes.
-        max_s: The most seconds.
         show: Takes words about how far it is.
 
     Returns:
@@ -79,11 +76,7 @@ def save(shell, folder, max_bytes, max_s, show=lambda words: None):
 
 
 def dump(shell, writer):
-    """Write the variables.
-
-    Args:
-        shell: IPython's.
-        writer: Where to.
+    """Write the variables of IPython's `shell` to a `writer`.
 
     Returns:
         Of each its name, its place in the file and the number of its first object, and what cannot
@@ -122,11 +115,9 @@ def dump(shell, writer):
 
 
 def restore(shell, folder, told=None):
-    """Restore the variables that `save` has saved.
+    """Restore in IPython's `shell` the variables that `save` has saved in a `folder`.
 
     Args:
-        shell: IPython's.
-        folder: Where they are.
         told: What the notebook is to show before its next cell, with what cannot be restored. None
             for nothing.
 
@@ -167,12 +158,11 @@ def restore(shell, folder, told=None):
 
 
 def load(file, entries, shell):
-    """Read variables into the notebook, and return those that cannot be restored, in words.
+    """Read variables into IPython's `shell`, and return those that cannot be restored, in words.
 
     Args:
         file: What `dump` has written.
         entries: What it has returned.
-        shell: IPython's.
     """
     unpickler: Any = pickle.Unpickler(file)  # noqa: S301 - nobody else could have written it
     lost = []

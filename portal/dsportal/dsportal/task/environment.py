@@ -49,16 +49,11 @@ def rank_environment(
     """Return the variables to set in a rank before any framework is imported.
 
     Args:
-        placement: The place of the rank.
-        environ: Environment of the rank as srun made it.
-        n_threads: Cores for this rank, 1 or more.
-        simulated_gpus: True if the site only counts GPUs and has none.
         rendezvous: Address and port for Horovod, from `Store.horovod_address`.
         interface: Network interface towards the other nodes, such as "ib0"; empty if not known.
             Ranks on one node use the loopback interface.
         one_gpu_each: True to show each rank only its own GPU. Functions for PyTorch choose theirs
             by LOCAL_RANK, as with torchrun, and so must see those of all ranks of the node.
-        mpi: True to let Horovod's ranks meet over MPI, started by srun, instead of over Gloo.
 
     Returns:
         Variables to set: Horovod's, PyTorch's, the number of threads, and the rank's GPU.

@@ -127,11 +127,7 @@ class RunFolder:
         return name if name != os.environ.get(CLUSTER, name) else ""
 
     def write_call(self, call: object) -> None:
-        """Write a `call` that cloudpickle takes, functions by value if the notebook defines them.
-
-        Raises:
-            LaunchError: If it cannot be pickled.
-        """
+        """Write a `call` that cloudpickle takes, those of the notebook by value."""
         self._write("call.pkl", pickled(call, "The function or its arguments cannot be sent"))
 
     def read_call(self) -> Any:

@@ -28,11 +28,7 @@ def folder_title(name: str) -> str:
 
 
 def create_folder(name: str, now: datetime, parent: Path | None = None) -> RunFolder:
-    """Create the folder of a new run, accessible to its user alone; `now` is local time.
-
-    Raises:
-        LaunchError: If it cannot be created.
-    """
+    """Create the folder of a new run, accessible to its user alone; `now` is local time."""
     parent = parent_folder() if parent is None else parent
     letters = folder_title(name)
     salt = "".join(secrets.choice(_RANDOM_LETTERS) for _ in range(4))

@@ -40,9 +40,7 @@ def name_mig(
     """Return an environment that names MIG instances by their UUIDs.
 
     Args:
-        environ: Environment of a rank as srun made it.
         capabilities: The driver's folder, which has a file for each MIG instance of the node.
-        nvidia_smi: The driver's program.
 
     Returns:
         The same, but with UUIDs instead of numbers if the node has MIG and the driver shows this
@@ -88,9 +86,7 @@ def gpu_variables(
     """Return the variables that show a rank its GPU.
 
     Args:
-        placement: The place of the rank.
         gpus: What Slurm shows to the ranks of the node, from `visible_gpus`.
-        simulated_gpus: True if the site only counts GPUs and has none.
         one_gpu_each: True to show each rank only its own GPU; otherwise it sees those of all ranks
             of the node, and LOCAL_RANK is the index of its own.
 

@@ -26,9 +26,6 @@ def grid_points(
         seed: The same one picks the same points.
         most: Points that Slurm takes as one array.
 
-    Raises:
-        LaunchError: If it is neither, or has no point or too many, or less than `n`.
-
     Source:
         slurm.conf(5), MaxArraySize, Slurm 22.05.
     """

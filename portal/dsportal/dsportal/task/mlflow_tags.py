@@ -14,8 +14,6 @@ def name_run(environ: MutableMapping[str, str], run: str, rank: int) -> None:
 
     Args:
         environ: Of the rank, before MLflow is imported.
-        run: Name of the portal's run.
-        rank: Number of the rank.
 
     Source:
         mlflow 3.17, mlflow.tracking.context: system_environment_context, and

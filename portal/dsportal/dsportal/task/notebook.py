@@ -52,11 +52,7 @@ def files_beside(notebook: Path, folder: RunFolder) -> Beside:
 
 
 def find_notebook(text: str | Path) -> Path:
-    """Return the absolute path of a notebook that can be read, in a folder that takes its output.
-
-    Raises:
-        LaunchError: If it is none.
-    """
+    """Return the absolute path of a readable notebook, in a folder that takes its output."""
     path = Path(text).expanduser().absolute()
     if not path.is_file():
         raise LaunchError(f"There is no notebook {path}. Paths start at {Path.cwd()}.")
@@ -88,11 +84,7 @@ def find_notebook(text: str | Path) -> Path:
 
 
 def check_parameters(parameters: object, *, is_option: bool = False) -> dict[str, Any]:
-    """Return the `parameters` that a user gave for a notebook, or as options of a script, by name.
-
-    Raises:
-        LaunchError: If a name is none of a variable or option, or a value not of JSON's kinds.
-    """
+    """Return the `parameters` that a user gave for a notebook or as options, by name."""
     if not isinstance(parameters, Mapping):
         raise LaunchError(
             f"You asked for parameters={parameters!r}; give a dictionary, such as "
@@ -113,11 +105,7 @@ def check_parameters(parameters: object, *, is_option: bool = False) -> dict[str
 
 
 def parse_parameter(text: str, *, is_option: bool = False) -> tuple[str, Any]:
-    """Return name and value of `NAME=VALUE`, the value as JSON or Python writes it, else as text.
-
-    Raises:
-        LaunchError: If there is no "=", or the name is none of a variable or an option.
-    """
+    """Return name and value of `NAME=VALUE`, a value of JSON or Python, or else a text."""
     name, equals, value = text.partition("=")
     if not equals or not (_OPTION if is_option else _NAME).fullmatch(name):
         raise LaunchError(f"You asked for -p {text}; give a name and a value, such as -p lr=0.1")

@@ -120,11 +120,7 @@ def sample_of_bytes(value: bytes) -> Sample:
 
 
 class ThroughputMeter:
-    """Combines samples that ranks send at different moments.
-
-    Args:
-        n_ranks: Ranks of the run.
-    """
+    """Combines samples that ranks send at different moments."""
 
     def __init__(self, n_ranks: int) -> None:
         self._samples: dict[int, Sample] = {}

@@ -12,11 +12,7 @@ from dsportal.rendezvous.torch_writers import newest_writer
 
 
 class LogFailure:
-    """Tells it in the output of the training, the first time.
-
-    Args:
-        place: Where it is not logged, such as MLflow.
-    """
+    """Tells it in the output of the training, the first time."""
 
     def __init__(self, place: str) -> None:
         self._place = place

@@ -47,7 +47,6 @@ def check_nodes(client: StoreClient, placement: Placement, address: str, interfa
 
     Args:
         client: Client of a scope of its own in the run's store.
-        placement: The place of this rank.
         address: IPv4 address of this node on the network of the run.
         interface: Network interface of the address; empty if not known.
     """

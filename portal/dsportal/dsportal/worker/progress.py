@@ -35,7 +35,6 @@ class Reporter:
 
     Args:
         client: Client of the progress scope of the run's store.
-        rank: Number of this rank.
     """
 
     def __init__(self, client: StoreClient, rank: int) -> None:
@@ -143,8 +142,6 @@ def begin(address: str, rank: int, mlflow_link: Path | None = None) -> Reporter:
     """Make `report` in this process report for a rank.
 
     Args:
-        address: Host, port and secret of the run's store.
-        rank: Number of this rank.
         mlflow_link: File that tells which run of MLflow this rank logs to; None for none.
     """
     _log.tell(mlflow_link)

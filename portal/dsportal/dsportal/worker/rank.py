@@ -38,9 +38,6 @@ from dsportal.worker.node_checks import check_nodes
 def main(argv: list[str]) -> int:
     """Run one rank.
 
-    Args:
-        argv: Program name and the folder of the run.
-
     Returns:
         Exit status: 1 if the node lacks the run's folder. Else this does not return: the process
         ends with 0, or with 1 if the function failed.

@@ -40,10 +40,7 @@ class TrainingLog:
         """Take a report.
 
         Args:
-            step: Steps done; None for one more than before.
-            n_images: Images since the last report.
             loss: Read only when it is logged, because that may wait for a GPU.
-            n_steps: Steps of the whole training; 0 if not known.
         """
         self._n_steps = self._n_steps + 1 if step is None else step
         self._n_images += n_images

@@ -36,11 +36,7 @@ class Cells:
         timeout_s: float,
         cancelled: threading.Event,
     ) -> str:
-        """Run code and return what it shows; it is interrupted when its time is over.
-
-        Raises:
-            LaptopError: If the session does not run or has no such notebook open.
-        """
+        """Run code and return what it shows; it is interrupted when its time is over."""
         # Not for who only asks: the wheel may be without it.
         from websocket import WebSocketException, WebSocketTimeoutException
 

@@ -28,7 +28,6 @@ class RequestError(Exception):
     """A request that the protocol refuses.
 
     Args:
-        code: Of JSON-RPC.
         data: More for the client's program.
     """
 

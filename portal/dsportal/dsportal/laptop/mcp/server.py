@@ -41,12 +41,7 @@ Id = str | int
 
 
 class Server:
-    """Answers one client.
-
-    Args:
-        tools: What it may call.
-        write: Takes each line of the answers.
-    """
+    """Answers one client."""
 
     def __init__(self, tools: Iterable[Tool], write: Callable[[str], object]) -> None:
         self._tools = {tool.name: tool for tool in tools}

@@ -73,11 +73,7 @@ class Tool:
         }
 
     def call(self, arguments: object, cancelled: threading.Event) -> str:
-        """Run it.
-
-        Raises:
-            LaptopError: If the arguments are others, or the portal refuses.
-        """
+        """Run it with `arguments` by their names."""
         if not isinstance(arguments, dict):
             raise LaptopError("The arguments have to be an object.")
         unknown = arguments.keys() - self.arguments.keys()

@@ -16,12 +16,9 @@ class Finder:
     """Finds the modules of RUN_BY as Python would, and has them run by what is said there."""
 
     def find_spec(self, name, path=None, target=None):
-        """Return what Python's own finders say of a module in RUN_BY, and None of any other.
+        """Return what Python says of the module `name` in RUN_BY, else None.
 
-        Args:
-            name: Of the module, with its packages.
-            path: Where its package is, or None.
-            target: As Python gives it.
+        Its finders give `path`, where the package is, and `target`.
         """
         if name not in RUN_BY:
             return None
