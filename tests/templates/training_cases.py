@@ -47,15 +47,11 @@ def make_optimizer():
     return keras.optimizers.Adam(0.01, clipnorm=0.5)
 
 
-def train_on_ranks(cycle_ms=""):
+def train_on_ranks():
     """Runs on a rank: every step on its part of the same global batch."""
     import dsportal.horovod_keras as hvd
 
-    if cycle_ms:
-        os.environ["HOROVOD_CYCLE_TIME"] = cycle_ms
     hvd.init()
-    if cycle_ms and hvd.rank() != 0:
-        start_later_again()
     model = make_model()
     if hvd.rank() != 0:
         model.set_weights([weights + 1 for weights in model.get_weights()])
@@ -75,21 +71,7 @@ def train_on_ranks(cycle_ms=""):
     return {
         "weights": model.get_weights(),
         "average_of_ranks": metrics["mine"],
-        "cycle_ms": os.environ["HOROVOD_CYCLE_TIME"],
     }
-
-
-def start_later_again():
-    """Lets the other ranks look for this one a second before it is there again."""
-    import horovod.tensorflow as stock
-
-    init = stock.init
-
-    def init_late():
-        time.sleep(1)
-        init()
-
-    stock.init = init_late
 
 
 def train_alone():
@@ -111,11 +93,6 @@ def case_gradients_on_two_nodes():
     return compare_with_one_process(gpus=2, nodes=2)
 
 
-def case_gradients_over_a_restart():
-    """One rank on each of two nodes, whose cycle is far too long for their short steps."""
-    return compare_with_one_process("100", gpus=2, nodes=2)
-
-
 def case_gradients_of_2x2_ranks():
     """Two ranks on each of two nodes."""
     return compare_with_one_process(gpus=4, nodes=2)
@@ -126,8 +103,8 @@ def case_gradients_of_4x1_ranks():
     return compare_with_one_process(gpus=4, nodes=4)
 
 
-def compare_with_one_process(cycle_ms="", **shape):
-    first, *others = run(train_on_ranks, cycle_ms, results="all", **shape)
+def compare_with_one_process(**shape):
+    first, *others = run(train_on_ranks, results="all", **shape)
     alone = train_alone()
     return {
         "ranks_equal": all(
@@ -140,7 +117,6 @@ def compare_with_one_process(cycle_ms="", **shape):
         ),
         "largest_weight": max(float(np.abs(a).max()) for a in alone),
         "average_of_ranks": [rank["average_of_ranks"] for rank in (first, *others)],
-        "cycles_ms": [rank["cycle_ms"] for rank in (first, *others)],
     }
 
 

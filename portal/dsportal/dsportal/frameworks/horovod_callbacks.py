@@ -1,16 +1,13 @@
 """Keras 3 callbacks under Horovod's names; reached as `horovod_keras.callbacks`."""
 
-import os
 from typing import Any
 
 import horovod.tensorflow as _hvd
 import keras
 import tensorflow as tf
-from horovod.tensorflow.mpi_ops import _basics
 
 from dsportal.errors import LaunchError
 from dsportal.frameworks.horovod_checkpoint import CheckpointCallback
-from dsportal.frameworks.horovod_cycle import CycleTime, may_choose
 from dsportal.frameworks.horovod_optimizer import check_optimizer
 from dsportal.frameworks.keras_progress import ProgressCallback
 
@@ -26,8 +23,7 @@ __all__ = [
 class BroadcastGlobalVariablesCallback(keras.callbacks.Callback):
     """Gives every rank the weights and optimizer state of one rank before training.
 
-    It also refuses a model that would train without averaging: see `check_optimizer`. Without GPUs
-    it starts Horovod again after the third step if steps are long, with a longer cycle.
+    It also refuses a model that would train without averaging: see `check_optimizer`.
 
     Args:
         root_rank: Rank whose values all others take.
@@ -36,7 +32,6 @@ class BroadcastGlobalVariablesCallback(keras.callbacks.Callback):
     def __init__(self, root_rank: int) -> None:
         super().__init__()
         self._root_rank = root_rank
-        self._cycle: CycleTime | None = None
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Build the optimizer, so that its state exists, and broadcast."""
@@ -53,13 +48,6 @@ class BroadcastGlobalVariablesCallback(keras.callbacks.Callback):
         # The optimizer's too: with other momenta the ranks would drift apart after the first step.
         variables = [*self.model.weights, *optimizer.variables]
         _hvd.broadcast_variables([variable.value for variable in variables], self._root_rank)
-        chooses = may_choose(os.environ) and _hvd.size() > 1 and not _has_process_sets()
-        self._cycle = CycleTime(_slowest, _restart) if chooses else None
-
-    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
-        """Note that a step is over."""
-        if self._cycle is not None:
-            self._cycle.note_step()
 
 
 class MetricAverageCallback(keras.callbacks.Callback):
@@ -133,18 +121,3 @@ class LearningRateWarmupCallback(keras.callbacks.Callback):
         """Print that the warm-up is over, if `verbose` is set."""
         if epoch == self._warmup_epochs - 1 and self._verbose and _hvd.rank() == 0:
             print(f"Epoch {epoch + 1}: warm-up is over, learning rate {self._full_rate:g}.")
-
-
-def _has_process_sets() -> bool:
-    # A restart would lose those that the user has made. Horovod 0.28.1 has no public list of them.
-    return len(_basics._get_process_set_ids_and_ranks()) > 1
-
-
-def _slowest(value: float) -> float:
-    found = _hvd.allreduce(tf.constant(value), op=_hvd.Max, name="portal_slowest_step")
-    return float(found.numpy())
-
-
-def _restart() -> None:
-    _hvd.shutdown()
-    _hvd.init()

@@ -78,9 +78,6 @@ def rank_environment(
     if simulated_gpus:
         # Without GPUs, Horovod's polling for new gradients takes time from the training itself.
         defaults["HOROVOD_CYCLE_TIME"] = str(CPU_CYCLE_TIME_MS)
-        if not environ.get("HOROVOD_CYCLE_TIME") and not mpi:
-            # MPI cannot be started twice in a process.
-            defaults["PORTAL_CHOOSES_HOROVOD_CYCLE"] = "1"
     return {
         **{name: environ.get(name) or value for name, value in defaults.items()},
         "OMP_NUM_THREADS": str(n_threads),

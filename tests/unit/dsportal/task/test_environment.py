@@ -1,4 +1,3 @@
-from dsportal.frameworks.horovod_cycle import may_choose
 from dsportal.task.environment import (
     rank_environment,
     step_environment,
@@ -90,13 +89,3 @@ def test_horovods_cycle_is_longer_on_cpus_only_and_a_user_can_set_it():
     assert int(environment(0)["HOROVOD_CYCLE_TIME"]) > 1
     assert environment(0, {"HOROVOD_CYCLE_TIME": "7"})["HOROVOD_CYCLE_TIME"] == "7"
     assert "HOROVOD_CYCLE_TIME" not in environment(0, gpus, simulated_gpus=False)
-
-
-def test_the_cycle_is_chosen_from_the_steps_unless_the_user_has_set_it():
-    gpus = {"CUDA_VISIBLE_DEVICES": "0,1"}
-
-    assert may_choose(environment(0))
-    assert not may_choose(environment(0, {"HOROVOD_CYCLE_TIME": "7"}))
-    assert not may_choose(environment(0, gpus, simulated_gpus=False))
-    # MPI cannot be started twice.
-    assert not may_choose(environment(0, mpi=True))
