@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import FrameType
-from typing import Any, NoReturn, TextIO
+from typing import Any, TextIO
 
 import papermill
 from jupyter_client.kernelspec import NoSuchKernel
@@ -22,6 +21,7 @@ from traitlets.config import Config
 
 from dsportal.amounts import format_wait
 from dsportal.errors import LaunchError, printable
+from dsportal.notebook.batch import JobToldToEnd, told_to_end
 from dsportal.notebook.failure import explain_failure
 from dsportal.task.folder import RunFolder
 from dsportal.task.notebook import Beside, files_beside
@@ -39,12 +39,8 @@ _OF_OTHER_LANGUAGES = ("Translator for ", "Passed unknown parameter")
 _N_NODES = "SLURM_JOB_NUM_NODES"
 
 
-class JobToldToEnd(BaseException):
-    """Slurm told the job to end. A BaseException, so that no handler of errors catches it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CellFailure:
+@dataclass(kw_only=True, eq=False)
+class NotebookError(Exception):
     """Why a notebook did not run to its end.
 
     Attributes:
@@ -66,7 +62,7 @@ def run_notebook(folder: RunFolder) -> int:
     Returns:
         Exit status for Slurm: 0 if all cells succeeded, 1 if one failed, 143 if it was ended.
     """
-    signal.signal(signal.SIGTERM, _told_to_end)
+    signal.signal(signal.SIGTERM, told_to_end)
     # Slurm's warning before the time limit would end this process.
     signal.signal(signal.SIGUSR1, lambda number, frame: None)
     plan = folder.read_plan()
@@ -87,12 +83,12 @@ def run_notebook(folder: RunFolder) -> int:
             end = End(status=0)
         except JobToldToEnd:
             end = End(status=128 + signal.SIGTERM, was_stopped=True)
-        except _NotebookError as error:
-            end = _note_failure(folder, plan, error.failure, log)
+        except NotebookError as failure:
+            end = _note_failure(folder, plan, failure, log)
             result["failed_cell"] = {
-                "number": error.failure.number,
-                "source": error.failure.source,
-                "error": error.failure.error,
+                "number": failure.number,
+                "source": failure.source,
+                "error": failure.error,
             }
     end = replace(end, seconds=time.monotonic() - began_s)
     if end.word == "done":
@@ -105,12 +101,6 @@ def run_notebook(folder: RunFolder) -> int:
     # Last: who waits for the run then reads the other files.
     folder.write_end(end)
     return end.status
-
-
-class _NotebookError(Exception):
-    def __init__(self, failure: CellFailure) -> None:
-        super().__init__(failure.error)
-        self.failure = failure
 
 
 def _execute(folder: RunFolder, plan: Plan, beside: Beside, private_dir: Path, log: TextIO) -> str:
@@ -159,20 +149,18 @@ def _execute(folder: RunFolder, plan: Plan, beside: Beside, private_dir: Path, l
     return last_output(executed)
 
 
-def _failed(progress: CellProgress | None, error: str, text: str = "") -> _NotebookError:
+def _failed(progress: CellProgress | None, error: str, text: str = "") -> NotebookError:
     number, source = (0, "") if progress is None else (progress.number, progress.first_line)
-    return _NotebookError(
-        CellFailure(
-            number=number,
-            source=source,
-            # The first line of what may be a long text.
-            error=printable(error.strip().partition("\n")[0]),
-            traceback_text=printable(text),
-        )
+    return NotebookError(
+        number=number,
+        source=source,
+        # The first line of what may be a long text.
+        error=printable(error.strip().partition("\n")[0]),
+        traceback_text=printable(text),
     )
 
 
-def _note_failure(folder: RunFolder, plan: Plan, failure: CellFailure, log: TextIO) -> End:
+def _note_failure(folder: RunFolder, plan: Plan, failure: NotebookError, log: TextIO) -> End:
     cell = f"Cell {failure.number}, {failure.source!r}: " if failure.number else ""
     log.write(f"{failure.traceback_text}\n{cell}{failure.error}\n")
     folder.write_failure(
@@ -210,9 +198,3 @@ def _private_dir() -> Iterator[Path]:
         yield private_dir
     finally:
         shutil.rmtree(private_dir, ignore_errors=True)
-
-
-def _told_to_end(number: int, frame: FrameType | None) -> NoReturn:
-    # A second signal must not interrupt the clean-up.
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise JobToldToEnd

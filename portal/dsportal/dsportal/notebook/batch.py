@@ -74,7 +74,7 @@ def run_ranks(folder: RunFolder, shown: Sequence[int] = (), watch: PointWatch | 
         Exit status for Slurm: srun's, or 0 if the ranks saved a checkpoint to resume from.
     """
     node = os.environ.get("SLURMD_NODENAME") or os.uname().nodename
-    signal.signal(signal.SIGTERM, _told_to_end)
+    signal.signal(signal.SIGTERM, told_to_end)
     try:
         plan = folder.read_plan()
         end = supervise(
@@ -108,7 +108,8 @@ def _host(plan: Plan, node: str) -> str:
     return LOOPBACK if plan.n_nodes == 1 else address_of_node(node)
 
 
-def _told_to_end(number: int, frame: FrameType | None) -> NoReturn:
+def told_to_end(number: int, frame: FrameType | None) -> NoReturn:
+    """Raise JobToldToEnd, once; a handler of SIGTERM."""
     # A second signal must not interrupt the clean-up.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise JobToldToEnd
