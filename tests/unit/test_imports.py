@@ -259,7 +259,7 @@ def test_on_a_laptop_there_is_only_python_and_what_the_file_brings_along() -> No
 
     others = {name.partition(".")[0] for name in names - own}
     assert others <= {*sys.stdlib_module_names, "websocket", "keyring"}
-    brought = ("dsportal.amounts", "dsportal.excerpt", "dsportal.laptop", "dsportal.__version__")
+    brought = ("dsportal.amounts", "dsportal.laptop", "dsportal.tool", "dsportal.__version__")
     assert [n for n in own if n != "dsportal" and not n.startswith(brought)] == []
 
 

@@ -14,7 +14,7 @@ import dsportal
 FILE = "dsportal.pyz"
 _FOLDER = Path(dsportal.__file__).parent
 # What of `dsportal` a laptop needs.
-_SOURCES = ("__init__.py", "amounts.py", "excerpt.py", "laptop/*.py", "laptop/mcp/*.py")
+_SOURCES = ("__init__.py", "amounts.py", "tool.py", "laptop/*.py", "laptop/mcp/*.py")
 _WEBSOCKET = Path(websocket.__path__[0])
 _MAIN = """import sys
 

@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from dsportal.excerpt import Excerpt
+from dsportal.tool import Excerpt
 
 from .endpoint import Answer, Call, Message
 from .permission import Permission, RefusedError, note, visible

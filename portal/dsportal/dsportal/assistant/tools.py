@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dsportal import tool
 from dsportal.errors import SessionError
-from dsportal.excerpt import Excerpt
 from dsportal.notebook.notebook_job import find_command
+from dsportal.tool import Excerpt
 
 from .endpoint import Message
 from .permission import RefusedError
@@ -23,58 +24,32 @@ from .permission import RefusedError
 _MOST_BYTES = 10_000_000
 _TIMEOUT_S = 90
 _JOB = re.compile(r"[\w.][\w.+-]*|")
-_TYPES: Mapping[str, tuple[type, ...]] = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "object": (dict,),
-}
 _PATH = ("string", "below the home; relative to the notebook's folder")
 
 
 @dataclass(frozen=True)
-class Tool:
+class Tool(tool.Tool):
     """What the model may ask for.
 
     Attributes:
-        run: Takes the arguments by name, and returns what the model is told.
-        arguments: JSON Schema's type and the help of each.
         prepare: Returns the arguments as the user is to see them and `run` to get them.
     """
 
-    name: str
-    text: str
-    run: Callable[..., str]
-    arguments: Mapping[str, tuple[str, str]]
-    required: tuple[str, ...] = ()
     prepare: Callable[..., dict[str, Any]] = dict
 
     def describe(self) -> Message:
         """Return it as the model is told of it."""
-        properties = {
-            name: {"type": kind, "description": text}
-            for name, (kind, text) in self.arguments.items()
-        }
-        schema = {"type": "object", "properties": properties, "required": list(self.required)}
-        function = {"name": self.name, "description": self.text, "parameters": schema}
+        function = {"name": self.name, "description": self.text, "parameters": self.schema()}
         return {"type": "function", "function": function}
 
     def parse(self, text: str) -> dict[str, Any]:
-        """Return the arguments of a call."""
+        """Return the arguments of a call; what it does not take is refused."""
         try:
             given = json.loads(text or "{}")
         except ValueError:
             given = None
-        if not isinstance(given, dict):
-            raise RefusedError("The arguments have to be an object of JSON.")
-        if given.keys() - self.arguments.keys() or set(self.required) - given.keys():
-            takes, needs = ", ".join(self.arguments) or "no arguments", ", ".join(self.required)
-            needs = f", and needs {needs}" if needs else ""
-            raise RefusedError(f"{self.name} takes {takes}{needs}.")
-        for name, value in given.items():
-            kind = self.arguments[name][0]
-            if not isinstance(value, _TYPES[kind]) or isinstance(value, bool):
-                raise RefusedError(f"{name} has to be of the type {kind}.")
+        if refusal := self.refusal(given):
+            raise RefusedError(refusal)
         return self.prepare(**given)
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from dsportal.excerpt import MOST_CHARACTERS
 from dsportal.laptop.mcp import CHANGES
 from dsportal.laptop.mcp.server import Server
 from dsportal.laptop.mcp.tools import Toolbox
 from dsportal.laptop.setup import known_portal
+from dsportal.tool import MOST_CHARACTERS
 from tests.support.agent import Agent
 from tests.unit.dsportal.laptop.conftest import Hub
 

@@ -10,7 +10,7 @@ import uuid
 from contextlib import suppress
 from typing import Any
 
-from dsportal.excerpt import Excerpt
+from dsportal.tool import Excerpt
 
 from .. import work
 from ..host import LaptopError

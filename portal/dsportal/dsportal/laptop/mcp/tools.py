@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
-from dsportal.excerpt import Excerpt
+from dsportal import tool
+from dsportal.tool import Excerpt
 
 from .. import work
 from ..host import LaptopError
@@ -22,28 +22,11 @@ from .cells import Cells
 # Of a file that is fetched as a whole.
 _MOST_BYTES = 10_000_000
 _OF_SESSION = {"session": "name of the session; without it the one that has no name"}
-_TYPES: Mapping[str, tuple[type, ...]] = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "object": (dict,),
-}
 
 
 @dataclass(frozen=True)
-class Tool:
-    """What an agent may call.
-
-    Attributes:
-        run: Takes the arguments by name, and what is set when the client cancels the call.
-        arguments: JSON Schema's type and the help of each.
-    """
-
-    name: str
-    text: str
-    run: Callable[..., str]
-    arguments: Mapping[str, tuple[str, str]]
-    required: tuple[str, ...] = ()
+class Tool(tool.Tool):
+    """What an agent may call; `run` gets what is set when the client cancels the call, too."""
 
     @property
     def changes(self) -> bool:
@@ -52,19 +35,10 @@ class Tool:
 
     def describe(self) -> dict[str, Any]:
         """Return what clients are told."""
-        properties = {
-            name: {"type": kind, "description": text}
-            for name, (kind, text) in self.arguments.items()
-        }
         return {
             "name": self.name,
             "description": self.text,
-            "inputSchema": {
-                "type": "object",
-                "properties": properties,
-                "required": list(self.required),
-                "additionalProperties": False,
-            },
+            "inputSchema": self.schema(),
             "annotations": {
                 "readOnlyHint": not self.changes,
                 "destructiveHint": self.changes,
@@ -72,21 +46,10 @@ class Tool:
             },
         }
 
-    def call(self, arguments: object, cancelled: threading.Event) -> str:
+    def call(self, arguments: Any, cancelled: threading.Event) -> str:
         """Run it with `arguments` by their names."""
-        if not isinstance(arguments, dict):
-            raise LaptopError("The arguments have to be an object.")
-        unknown = arguments.keys() - self.arguments.keys()
-        missing = set(self.required) - arguments.keys()
-        if unknown or missing:
-            raise LaptopError(
-                f"{self.name} takes {', '.join(self.arguments)}"
-                + (f", and needs {', '.join(self.required)}." if self.required else ".")
-            )
-        for name, value in arguments.items():
-            kind = self.arguments[name][0]
-            if not isinstance(value, _TYPES[kind]) or isinstance(value, bool):
-                raise LaptopError(f"{name} has to be of the type {kind}.")
+        if refusal := self.refusal(arguments):
+            raise LaptopError(refusal)
         return str(Excerpt(self.run(cancelled, **arguments)))
 
 
