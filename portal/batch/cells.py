@@ -18,7 +18,6 @@ class CellProgress:
 
     Attributes:
         number: The cell that runs, or ran last, from 1; as Jupyter numbers it.
-        first_line: Its first line.
     """
 
     def __init__(self, folder: RunFolder, n_cells: int, log: TextIO) -> None:

@@ -45,7 +45,6 @@ class NotebookError(Exception):
 
     Attributes:
         number: Of the cell, from 1; 0 if none ran.
-        source: Its first line.
         error: What to say of it, in one line.
         traceback_text: The kernel's own traceback, or "".
     """

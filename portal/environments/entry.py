@@ -48,13 +48,10 @@ class Environment:
 
     Attributes:
         id: Its name in the registry, from which the kernel's own is made.
-        name: Shown in the launcher.
         path: The virtual or conda environment, the image, or the interpreter; None for modules.
-        modules: Environment modules, loaded in this order.
         program: Name or path of the interpreter inside it.
         logo: PNG or SVG file for the launcher, or None for the language's own.
         binds: Further folders that are mounted into an image.
-        variables: Environment variables of the kernel.
         packages: What was installed in it when it was added, as NAME==VERSION; None if not known.
         kernel_packages: Folder with the ipykernel that an image lacks, or None.
         is_own: Whether the user added it, not the site.

@@ -49,7 +49,6 @@ class ImagePython:
     """The Python in an image.
 
     Attributes:
-        version: Such as "3.12".
         platform: What uv calls the platform of wheels that it can load.
         packages: What is installed, versions by name.
         lacks: What a kernel and its ranks need, and it does not have.

@@ -24,7 +24,6 @@ class OwnEnvironment:
 
     Attributes:
         place: Where it is, with "~" for the home; modules by name.
-        size_mib: None if it is not known.
         is_gone: Whether its folder or file is no longer there.
         is_locked: Whether `dsportal environments new` made it, so that it can be updated.
         is_deleted: Whether its files go when it is removed.

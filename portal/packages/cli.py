@@ -29,7 +29,6 @@ class Kernel:
     """A shipped kernel that starts with the user's packages.
 
     Attributes:
-        name: Such as "tensorflow".
         release: What packages must be compatible with, such as "2.21-py3.11".
         python: The shipped interpreter.
         variables: Environment variables of its processes, without PATH.

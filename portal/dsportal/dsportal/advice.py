@@ -20,7 +20,6 @@ class Advice:
         n_gpus: Largest number of GPUs that pays.
         images_per_s: Throughput on one GPU.
         images_per_epoch: 0 if not known; GPU hours are then left out.
-        text: The recommendation as sentences.
     """
 
     predictions: tuple[Prediction, ...]

@@ -50,7 +50,6 @@ class End:
     """One GPU, and the paths to it.
 
     Attributes:
-        node: Slurm's name of its node.
         gpu: Model of the GPU, as CUDA names it.
         links: Path from each other rank, by the rank's number.
     """

@@ -29,11 +29,7 @@ Ask = Callable[[Sequence[Message], Answer], None]
 
 @dataclass
 class Conversation:
-    """That of one notebook.
-
-    Attributes:
-        turns: The messages of each question so far.
-    """
+    """That of one notebook."""
 
     turns: list[list[Message]] = field(default_factory=list)
     permission: Permission = field(default_factory=Permission)

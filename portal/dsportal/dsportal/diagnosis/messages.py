@@ -11,12 +11,7 @@ _NAME = re.compile(r"\{([a-z_]+)\}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """What happened, and what to do about it.
-
-    Attributes:
-        sentence: What happened, for readers who know nothing about Slurm.
-        next_step: The one thing to do now.
-    """
+    """What happened, and what to do about it."""
 
     sentence: str
     next_step: str
@@ -109,18 +104,12 @@ class Situation:
     """What the portal knows about a session besides Slurm's reason; None for what it does not know.
 
     Attributes:
-        subject: What the sentences call it.
-        n_gpus: GPUs that the session asks for.
         n_gpus_held: GPUs that the user's other jobs hold.
         n_gpus_limit: GPUs that the limit in question allows at a time.
         is_own_limit: Whether that limit counts the user's own jobs alone.
         max_walltime_s: Longest session that is allowed, in seconds.
         memory_share: Largest part of its memory that was measured in use, 0 to 1.
-        user_uid: Uid of the session's user.
-        hub_uid: Uid of the account that the portal runs as.
         gpu_type: GPU type that it asks for; empty for any.
-        has_other_gpu_type: Whether the user can choose another one.
-        has_other_partition: Whether the user can choose another partition.
     """
 
     subject: Subject = SESSION

@@ -28,15 +28,10 @@ class JobRequest:
     """Everything that decides the Slurm job of a run.
 
     Attributes:
-        name: Name of the job, that of the run.
-        shape: Ranks and nodes.
         walltime_s: Time limit in seconds, 60 or more.
         folder: The run's folder; the job starts there and writes its log there.
         cores_per_gpu: CPU cores for each GPU; 0 leaves it to the partition.
         memory_mib_per_gpu: Memory in MiB for each GPU; 0 leaves it to the partition.
-        partition: Slurm partition, or empty for the default one.
-        account: Slurm account, or empty for the default one.
-        qos: Slurm quality of service, or empty for the default one.
         array: Numbers of the tasks of an array, as sbatch has them, such as "0-49%8"; empty for a
             single job.
         begin: When it may start at the earliest, as sbatch has it, such as "2026-11-29T04:00";

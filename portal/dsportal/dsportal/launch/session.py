@@ -18,18 +18,12 @@ class SessionAllocation:
     """What Slurm gave to this notebook.
 
     Attributes:
-        job_id: The Slurm job of the session.
-        node: Slurm's name of the node.
         n_gpus: GPUs of the session, real or simulated; 0 if the job asked for none.
-        n_cores: Cores that Slurm allocated.
         n_usable_cores: Cores that exist: fewer than `n_cores` if Slurm was told of more than the
             node has.
         simulated_gpus: True if the site only counts GPUs and has none.
         memory_mib: Memory in MiB; 0 if Slurm does not say.
         walltime_s: Length of the session in seconds; 0 if the portal did not say.
-        partition: Slurm partition, or empty if not known.
-        account: Slurm account, or empty if not known.
-        qos: Slurm quality of service, or empty if not known.
         n_nodes: Nodes of the job: 1 for a session, more for a notebook as a job.
     """
 

@@ -22,14 +22,10 @@ class Point:
     """One point of a sweep.
 
     Attributes:
-        values: Its arguments.
         state: One of `Run.state`.
         result: What the function returned: a number, a dictionary, or anything; None before.
-        step: Steps that it reported last.
         n_steps: Steps of the whole training; 0 if it does not say.
-        loss: The loss that it reported last, or None.
         error: Why it failed, in one line, or "".
-        log: Path of its log.
         is_final: True if nothing of this changes any more, unless it is run again.
     """
 
@@ -112,8 +108,6 @@ class SweepTable:
     """A sweep at one moment; `str` of it is what the cell shows.
 
     Attributes:
-        points: In their order.
-        goal: Which of them is the best.
         waits: Why none of them runs, in words; "" if one does.
     """
 

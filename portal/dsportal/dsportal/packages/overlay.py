@@ -41,7 +41,6 @@ class Shipped:
     """The shipped environment below an overlay.
 
     Attributes:
-        python: Its interpreter.
         base: The interpreter that it was made from.
         version: Of Python, such as "3.11".
         site_packages: Without duplicates.

@@ -51,7 +51,6 @@ class Measurement:
         images_per_s: Images of all ranks over the time of all steps after the warm-up.
         spread: Standard deviation of the steps' images/s, in images/s.
         step_s: Mean time of a step in seconds; a step lasts as long as on its slowest rank.
-        n_steps: Steps that were measured.
     """
 
     config: Config

@@ -27,10 +27,6 @@ class JobUse:
     """What a job held, and what was measured of it.
 
     Attributes:
-        elapsed_s: How long it ran.
-        n_cores: Cores that it held.
-        memory_mib: Memory that it held.
-        n_gpus: GPUs that it held.
         cpu_s: Seconds of CPU, of all cores together; None if not measured, as all below.
         peak_memory_mib: The most memory of one step, of all its nodes.
         mean_gpu_percent: Use of all its GPUs over its whole time on average, 0 to 100.

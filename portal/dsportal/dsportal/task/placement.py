@@ -15,12 +15,9 @@ class Placement:
 
     Attributes:
         rank: Number in the run, 0 to size - 1.
-        size: Ranks of the run.
         local_rank: Number on its node, from 0.
-        local_size: Ranks on its node.
         cross_rank: Index of this node among those that have a rank `local_rank`.
         cross_size: Number of nodes that have a rank `local_rank`.
-        node: Slurm's name of the node.
     """
 
     rank: int

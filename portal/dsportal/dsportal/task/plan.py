@@ -14,9 +14,7 @@ class Plan:
         module_paths: The notebook's `sys.path`; empty for that of the rank's own Python.
         n_results: Number of ranks that return their result, from rank 0; 0 for a script.
         n_nodes: Each node has the same number of ranks.
-        cores_per_node: Cores to ask srun for on each node.
         in_own_job: True if the run is a Slurm job, False if it is a step of the session.
-        returns_list: True if the user wants the results of all ranks.
         notebook: Absolute path of the notebook that started it; empty if none did.
         continues: Name of the run whose checkpoints it has a copy of; empty for none.
         mpi: True if Horovod's ranks meet over MPI, False if over Gloo.
@@ -57,7 +55,6 @@ class Failure:
     """How a rank failed.
 
     Attributes:
-        node: Slurm's name of its node.
         time_s: When, in seconds since 1970 by the node's clock.
         summary: Name and text of the exception.
         traceback_text: The traceback from the user's function on.
@@ -76,10 +73,8 @@ class End:
 
     Attributes:
         status: Exit status of srun; 0 if all ranks succeeded.
-        was_stopped: True if the ranks were told to end.
         is_saved: True if the function saved a checkpoint and ended, to be resumed.
         was_pruned: True if a sweep stopped it as one of its worst points.
-        slurm_lines: What srun itself printed.
         seconds: How long the ranks ran; 0 if they were not started.
         reason: Why they failed, and the next step; empty if they did not.
         progress: What they reported, if they have done their work, such as "Done, 8 steps in 31 s".

@@ -39,11 +39,9 @@ class SweepRecord:
     """What a sweep sweeps.
 
     Attributes:
-        function: Name of the function.
         source: From `source_hash` of it.
         points: Names of the points, in their order.
         metric: Name of the result that decides; "" for the first number.
-        is_smallest: True if the smallest is the best.
     """
 
     function: str

@@ -16,7 +16,6 @@ class Sample:
     """Progress of one rank, as it reports it.
 
     Attributes:
-        step: Steps that it has done.
         n_steps: Steps of the whole training; 0 if the rank does not know.
         images_per_s: Average over the last 10 s; 0 at first.
         loss: The loss that it reported last, or None.
