@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from collections.abc import Callable, Sequence
@@ -12,8 +11,6 @@ from typing import Any
 from dsportal.packages.installed import Package, packages_in
 from dsportal.packages.overlay import Overlay, list_overlays
 
-EXTENSION = "dsportal.packages.renewal"
-VARIABLE = "PORTAL_PACKAGES_RENEWAL"
 _OTHER_VERSIONS = "Not in these versions; trying the newest that work with this kernel."
 
 
@@ -47,20 +44,8 @@ def join_names(packages: Sequence[Package]) -> str:
     return ", ".join(package.name for package in packages)
 
 
-def load_ipython_extension(shell: Any) -> None:
-    """Install with the first cell of `shell`: output before that is shown nowhere."""
-    # Removed, so that kernels that a cell starts do not inherit it.
-    kernel = os.environ.pop(VARIABLE, "")
-
-    def install(*_: object) -> None:
-        shell.events.unregister("pre_run_cell", install)
-        _install_once(shell, kernel, Overlay(Path(sys.prefix)))
-
-    if kernel:
-        shell.events.register("pre_run_cell", install)
-
-
-def _install_once(shell: Any, kernel: str, overlay: Overlay) -> None:
+def install_once(shell: Any, kernel: str, overlay: Overlay) -> None:
+    """Install by a cell of `shell` what another release of the kernel has, and say so."""
     older = last_release(Path.home(), kernel, overlay)
     if older is None or not overlay.begin_renewal():
         return

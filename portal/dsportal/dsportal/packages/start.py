@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from dsportal.packages import note, pip_magic, renewal
+from dsportal.packages import extension
 from dsportal.packages.installed import package_named_in
 from dsportal.packages.overlay import Overlay, find_overlay, this_environment
 from dsportal.packages.renewal import last_release
@@ -92,20 +92,17 @@ def _become(kernel: str, choice: Choice, arguments: Sequence[str]) -> NoReturn:
     os.environ["PATH"] = ":".join(filter(None, folders))
     os.environ[ENVIRONMENT] = sys.prefix
     os.environ[KERNEL] = kernel
-    extensions = []
     if choice.note:
         print(choice.note, file=sys.stderr, flush=True)
-        os.environ[note.VARIABLE] = choice.note
-        extensions.append(note.EXTENSION)
-    if choice.pip is not None:
-        os.environ[pip_magic.VARIABLE] = str(choice.pip)
-        extensions.append(pip_magic.EXTENSION)
-    if choice.renews:
-        os.environ[renewal.VARIABLE] = kernel
-        extensions.append(renewal.EXTENSION)
-    loaded = [f"--IPKernelApp.extra_extensions={extension}" for extension in extensions]
+    told = {
+        extension.NOTE: choice.note,
+        extension.PIP: str(choice.pip or ""),
+        extension.RENEWAL: kernel if choice.renews else "",
+    }
+    os.environ.update({name: text for name, text in told.items() if text})
+    loaded = f"--IPKernelApp.extra_extensions={extension.NAME}"
     # Our own interpreter or a link to it, with the arguments of the kernelspec.
-    os.execv(python, [str(python), *arguments, *loaded])  # noqa: S606
+    os.execv(python, [str(python), *arguments, loaded])  # noqa: S606
 
 
 def choose(home: Path, kernel: str, release: str, environ: MutableMapping[str, str]) -> Choice:

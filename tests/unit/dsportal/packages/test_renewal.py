@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dsportal.packages import renewal
+from dsportal.packages import extension, renewal
 from dsportal.packages.installed import Package
 from dsportal.packages.overlay import Overlay, find_overlay, this_environment
 
@@ -53,10 +53,10 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exit_codes: list[int]
     present = find_overlay(tmp_path, "tensorflow", "2.21-py3.11")
     present.make(this_environment())
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv(renewal.VARIABLE, "tensorflow")
+    monkeypatch.setenv(extension.RENEWAL, "tensorflow")
     monkeypatch.setattr("sys.prefix", str(present.folder))
     shell = Shell(exit_codes)
-    renewal.load_ipython_extension(shell)
+    extension.load_ipython_extension(shell)
     return shell
 
 

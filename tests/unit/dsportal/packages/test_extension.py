@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from dsportal.packages import pip_magic
+from dsportal.packages import extension
 
 
 class Shell:
@@ -28,21 +28,21 @@ class Shell:
 def test_it_runs_the_pip_of_the_users_packages(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv(pip_magic.VARIABLE, "/home/a b/bin/pip")
+    monkeypatch.setenv(extension.PIP, "/home/a b/bin/pip")
     shell = Shell()
 
-    pip_magic.load_ipython_extension(shell)
+    extension.load_ipython_extension(shell)
     shell.magics["pip"]("install einops")
 
     assert shell.commands == ["'/home/a b/bin/pip' install einops"]
     assert "restart the kernel" in capsys.readouterr().out
-    assert pip_magic.VARIABLE not in os.environ
+    assert extension.PIP not in os.environ
 
 
 def test_without_such_a_pip_ipythons_own_magic_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(pip_magic.VARIABLE, raising=False)
+    monkeypatch.delenv(extension.PIP, raising=False)
     shell = Shell()
 
-    pip_magic.load_ipython_extension(shell)
+    extension.load_ipython_extension(shell)
 
     assert shell.magics == {}
