@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from dsportal.launch.commands import JobState, ask_slurm
+from dsportal.launch.commands import JobState, ask_slurm, read_rows
 from dsportal.slurm.arrays import parse_max_array_size, tasks_of
-from dsportal.slurm.listing import NO_SUCH_JOB, Sacct, Squeue, job_options, new_nonce
+from dsportal.slurm.listing import Sacct, Squeue, job_options
 
 # Number of a task in its array, its state and reason.
 TASKS = Squeue("KTr")
@@ -22,13 +22,12 @@ def task_states(job_ids: Sequence[int]) -> dict[int, JobState] | None:
     """
     if not job_ids:
         return {}
-    nonce = new_nonce()
-    done = ask_slurm(["squeue", *TASKS.options(nonce), *job_options(job_ids), "--array"])
-    if done is None or (done.returncode != 0 and NO_SUCH_JOB not in done.stderr):
+    rows = read_rows("squeue", TASKS, *job_options(job_ids), "--array")
+    if rows is None:
         return None
     return {
         int(task): JobState(state=state, reason=reason)
-        for task, state, reason in TASKS.rows(done.stdout, nonce)
+        for task, state, reason in rows
         if task.isdecimal()
     }
 
@@ -41,10 +40,8 @@ def task_ends(job_ids: Sequence[int]) -> dict[int, str]:
     """
     if not job_ids:
         return {}
-    nonce = new_nonce()
-    done = ask_slurm(["sacct", *ENDED_TASKS.options(nonce), *job_options(job_ids)])
-    text = done.stdout if done is not None and done.returncode == 0 else ""
-    rows = sorted(ENDED_TASKS.rows(text, nonce), key=lambda row: int(row[0].partition("_")[0]))
+    found = read_rows("sacct", ENDED_TASKS, *job_options(job_ids)) or []
+    rows = sorted(found, key=lambda row: int(row[0].partition("_")[0]))
     # sacct writes "CANCELLED by 1000".
     return {n: state.partition(" ")[0] for job_id, state in rows for n in tasks_of(job_id)}
 

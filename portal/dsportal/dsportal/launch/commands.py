@@ -171,16 +171,14 @@ def job_state(job_id: int) -> JobState:
     Source:
         squeue(1), sacct(1), Slurm 22.05.
     """
-    nonce = new_nonce()
-    done = ask_slurm(["squeue", *QUEUED.options(nonce), f"--jobs={job_id}", "--states=all"])
-    # squeue fails for a job that it has forgotten: no reason to give up.
-    if done is None or (done.returncode != 0 and NO_SUCH_JOB not in done.stderr):
+    rows = read_rows("squeue", QUEUED, f"--jobs={job_id}", "--states=all")
+    if rows is None:
         return JobState(state="UNKNOWN")
-    row = next(QUEUED.rows(done.stdout, nonce), None)
-    if row is None:
-        return _state_in_accounting(job_id)
-    state, nodes, reason = row
-    return JobState(state=state, nodes=nodes, reason=reason)
+    for state, nodes, reason in rows:
+        return JobState(state=state, nodes=nodes, reason=reason)
+    _, state = next(iter(read_rows("sacct", ENDED, f"--jobs={job_id}") or ()), ["", "GONE"])
+    # sacct writes "CANCELLED by 1000".
+    return JobState(state=state.partition(" ")[0])
 
 
 def cancel(job_id: int, *, kill: bool = False) -> bool:
@@ -202,12 +200,9 @@ def step_names(job_id: int | None = None) -> set[str] | None:
 
     It is None if Slurm did not answer.
     """
-    nonce = new_nonce()
     whose = f"--user={os.getuid()}" if job_id is None else f"--jobs={job_id}"
-    done = ask_slurm(["squeue", *STEP_NAMES.options(nonce), "--steps", whose])
-    if done is None or done.returncode:
-        return None
-    return {name for (name,) in STEP_NAMES.rows(done.stdout, nonce)}
+    rows = read_rows("squeue", STEP_NAMES, "--steps", whose)
+    return None if rows is None else {name for (name,) in rows}
 
 
 def mpi_plugins() -> frozenset[str] | None:
@@ -225,13 +220,22 @@ def mpi_plugins() -> frozenset[str] | None:
     return frozenset(line.strip() for line in lines if len(line.split()) == 1)
 
 
-def _state_in_accounting(job_id: int) -> JobState:
+def read_rows(
+    program: str,
+    fields: Squeue | Sacct,
+    *options: str,
+    environ: Mapping[str, str] | None = None,
+) -> list[list[str]] | None:
+    """Return the fields of each line of squeue or sacct; None if it gave no answer.
+
+    The `environ` is as for `ask_slurm`.
+    """
     nonce = new_nonce()
-    done = ask_slurm(["sacct", *ENDED.options(nonce), f"--jobs={job_id}"])
-    text = done.stdout if done is not None and done.returncode == 0 else ""
-    _, state = next(ENDED.rows(text, nonce), ["", "GONE"])
-    # sacct writes "CANCELLED by 1000".
-    return JobState(state=state.partition(" ")[0])
+    done = ask_slurm([program, *fields.options(nonce), *options], environ=environ)
+    # squeue fails for a job that it has forgotten: no reason to give up.
+    if done is None or (done.returncode != 0 and NO_SUCH_JOB not in done.stderr):
+        return None
+    return list(fields.rows(done.stdout, nonce))
 
 
 def ask_slurm(

@@ -9,17 +9,17 @@ from datetime import datetime
 from pathlib import Path
 
 from dsportal.errors import LaunchError
-from dsportal.launch.commands import ask_slurm
+from dsportal.launch import commands
+from dsportal.launch.commands import ENDED, read_rows
 from dsportal.launch.messages import explain_rejection
 from dsportal.slurm.again import Again, find_mark, read_mark
-from dsportal.slurm.listing import PARSABLE_JOB_ID, Sacct, Squeue, new_nonce
+from dsportal.slurm.listing import PARSABLE_JOB_ID, Squeue
 from dsportal.slurm.no_answer import is_no_answer
 from dsportal.slurm.states import parse_cancelled_by
 
 # In the environment of a run: the job of the one before.
 BEFORE = "PORTAL_AGAIN_AFTER"
 COMMENTS = Squeue("k")
-ENDED = Sacct(("JobIDRaw", "State"))
 _NO_ANSWER = "Slurm is not responding."
 
 
@@ -57,12 +57,8 @@ class Successor:
         """Return whether the user has cancelled the run before; not if nobody says so."""
         if not self.before:
             return False
-        nonce = new_nonce()
-        argv = ["sacct", *ENDED.options(nonce), f"--jobs={self.before}"]
-        done = ask_slurm(argv, environ=self.environ)
-        rows = ENDED.rows("" if done is None or done.returncode else done.stdout, nonce)
-        _, state = next(rows, ["", ""])
-        return parse_cancelled_by(state) == os.getuid()
+        rows = read_rows("sacct", ENDED, f"--jobs={self.before}", environ=self.environ) or []
+        return any(parse_cancelled_by(state) == os.getuid() for _, state in rows)
 
     def queue(self, now: datetime) -> str:
         """Queue the next run, unless it waits already; return why it was not, or "".
@@ -70,19 +66,18 @@ class Successor:
         Args:
             now: Local time without a zone.
         """
-        nonce = new_nonce()
-        argv = ["squeue", *COMMENTS.options(nonce), "--me", "--states=PENDING"]
-        done = ask_slurm(argv, environ=self.environ)
-        if done is None or done.returncode:
+        waiting = ("--me", "--states=PENDING")
+        rows = read_rows("squeue", COMMENTS, *waiting, environ=self.environ)
+        if rows is None:
             return _NO_ANSWER
-        marks = (read_mark(comment) for (comment,) in COMMENTS.rows(done.stdout, nonce))
+        marks = (read_mark(comment) for (comment,) in rows)
         if any(mark is not None and mark.series == self.again.series for mark in marks):
             return ""
         # Never two at once, however long this one takes.
         after = f"--dependency=afterany:{self.job_id}"
         begin = f"--begin={self.again.after(now):%Y-%m-%dT%H:%M:%S}"
         argv = ["sbatch", "--parsable", begin, after, str(self.script)]
-        done = ask_slurm(argv, environ={**self.environ, BEFORE: self.job_id})
+        done = commands.ask_slurm(argv, environ={**self.environ, BEFORE: self.job_id})
         if done is None or (done.returncode and is_no_answer(done.stderr)):
             return _NO_ANSWER
         if done.returncode or not PARSABLE_JOB_ID.search(done.stdout):

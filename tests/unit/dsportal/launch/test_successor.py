@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dsportal.errors import LaunchError
-from dsportal.launch import successor
+from dsportal.launch import commands
 from dsportal.launch.successor import BEFORE, Successor
 
 MARK = "dsportal: every day at 04:00 (0a1b2c3d)"
@@ -46,7 +46,7 @@ class Slurm:
 @pytest.fixture
 def slurm(monkeypatch: pytest.MonkeyPatch) -> Slurm:
     stand_in = Slurm()
-    monkeypatch.setattr(successor, "ask_slurm", stand_in.ask)
+    monkeypatch.setattr(commands, "ask_slurm", stand_in.ask)
     return stand_in
 
 
