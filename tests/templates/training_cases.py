@@ -12,7 +12,7 @@ from pathlib import Path
 import launch_cases
 import numpy as np
 
-from dsportal import LaunchError, RankError, attach, run
+from dsportal import LaunchError, attach, run
 
 N_STEPS = 12
 GLOBAL_BATCH = 32
@@ -208,56 +208,6 @@ def forgotten_optimizer():
     model.fit(words, labels, callbacks=[broadcast], verbose=0)
 
 
-def scale_outside():
-    """Runs on a rank: a loss scale around the optimizer that averages."""
-    import keras
-
-    import dsportal.horovod_keras as hvd
-
-    hvd.init()
-    averaging = hvd.DistributedOptimizer(make_optimizer())
-    fit_one_epoch(keras.optimizers.LossScaleOptimizer(averaging), hvd)
-
-
-def compiled_for_xla():
-    """Runs on a rank: a model whose steps XLA would compile."""
-    import dsportal.horovod_keras as hvd
-
-    hvd.init()
-    fit_one_epoch(hvd.DistributedOptimizer(make_optimizer()), hvd, jit_compile=True)
-
-
-def fit_one_epoch(optimizer, hvd, *, jit_compile=False):
-    model = make_model()
-    model.compile(
-        optimizer=optimizer, loss="sparse_categorical_crossentropy", jit_compile=jit_compile
-    )
-    broadcast = hvd.callbacks.BroadcastGlobalVariablesCallback(0)
-    model.fit(*make_data(), batch_size=GLOBAL_BATCH, callbacks=[broadcast], verbose=0)
-
-
-def sum_gradients():
-    """Runs on a rank: one step with the gradients of all ranks averaged, and one with their sum."""
-    import keras
-    import tensorflow as tf
-
-    import dsportal.horovod_keras as hvd
-
-    hvd.init()
-    moved = []
-    for op in (hvd.Average, hvd.Sum):
-        weight = keras.Variable(0.0)
-        optimizer = hvd.DistributedOptimizer(keras.optimizers.SGD(1.0), op=op)
-        optimizer.apply([tf.constant(1.0 + hvd.rank())], [weight])
-        moved.append(float(weight.numpy()))
-    return moved
-
-
-def case_sum():
-    """Gradients of 1 and 2, averaged and summed."""
-    return run(sum_gradients, results="all")
-
-
 def no_gloo():
     """Runs on a rank: a Horovod that was not told of the others."""
     for name in [name for name in os.environ if name.startswith("HOROVOD_")]:
@@ -265,40 +215,6 @@ def no_gloo():
     import dsportal.horovod_keras as hvd
 
     hvd.init()
-
-
-def fail_in_training():
-    """Runs on a rank: rank 1 fails while rank 0 waits for its gradients."""
-    import keras
-
-    import dsportal.horovod_keras as hvd
-
-    class Trip(keras.callbacks.Callback):
-        def on_train_batch_end(self, batch, logs=None):
-            if batch == 3 and hvd.rank() == 1:
-                raise ValueError("bad image 1234.jpg")
-
-    hvd.init()
-    model = make_model()
-    compile_model(model, hvd.DistributedOptimizer(make_optimizer()))
-    model.fit(*make_data(), epochs=1000, callbacks=[Trip()], verbose=0)
-
-
-def train_long(folder):
-    """Runs on a rank: trains until it is interrupted."""
-    import keras
-
-    import dsportal.horovod_keras as hvd
-
-    class Sign(keras.callbacks.Callback):
-        def on_epoch_begin(self, epoch, logs=None):
-            if epoch == 1:
-                Path(folder, f"{hvd.rank()}.pid").write_text(str(os.getpid()))
-
-    hvd.init()
-    model = make_model()
-    compile_model(model, hvd.DistributedOptimizer(make_optimizer()))
-    model.fit(*make_data(), epochs=1_000_000, callbacks=[Sign()], verbose=0)
 
 
 def train_in_two_parts(n_epochs, stop_in_epoch):
@@ -341,28 +257,12 @@ def case_checkpoint():
 def case_refusals():
     """Every way to train side by side without averaging."""
     refusals = {}
-    for function in (
-        stock_optimizer,
-        forgotten_optimizer,
-        no_gloo,
-        scale_outside,
-        compiled_for_xla,
-    ):
+    for function in (stock_optimizer, forgotten_optimizer, no_gloo):
         try:
             run(function)
         except LaunchError as error:
             refusals[function.__name__] = str(error)
     return refusals
-
-
-def case_crash_in_training():
-    """Rank 1 fails in the middle of an epoch."""
-    started = time.monotonic()
-    try:
-        run(fail_in_training)
-    except RankError as error:
-        return {"rank": error.rank, "text": str(error), "seconds": time.monotonic() - started}
-    return {}
 
 
 def exit_while_averaging():
@@ -381,11 +281,6 @@ def exit_while_averaging():
 def case_exit_in_training():
     """Rank 1 exits while Horovod averages."""
     return launch_cases.failure_of(run, exit_while_averaging)
-
-
-def case_interrupt_training():
-    """The interrupt button in the middle of an epoch."""
-    return launch_cases.interrupted(train_long)
 
 
 if __name__ == "__main__":
