@@ -24,14 +24,6 @@ def test_the_cell_says_why_a_run_waits(reason, sentence):
     assert sentence in explain_waiting(reason)
 
 
-def test_a_limit_says_what_to_do():
-    assert explain_waiting("QOSMaxGRESPerUser").endswith("This run then starts by itself.")
-
-
-def test_a_node_that_is_switched_on_is_told_by_the_state():
-    assert "powered up" in explain_waiting("None", "CONFIGURING")
-
-
 @pytest.mark.parametrize(
     ("state", "sentence"),
     [
