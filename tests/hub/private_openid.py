@@ -3,14 +3,14 @@
 import base64
 import contextlib
 import hashlib
-import json
 import secrets
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
+
+from tests.support.stand_in_server import Handler, serving
 
 CLIENT_ID = "portal"
 CLIENT_SECRET = secrets.token_hex(16)
@@ -30,8 +30,8 @@ class Provider:
     tokens: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
-def _handler(provider: Provider) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
+def _handler(provider: Provider) -> type[Handler]:
+    class OfProvider(Handler):
         def do_GET(self) -> None:
             parts = urlsplit(self.path)
             if parts.path == "/authorize":
@@ -39,13 +39,13 @@ def _handler(provider: Provider) -> type[BaseHTTPRequestHandler]:
             elif parts.path == "/userinfo":
                 token = self.headers.get("Authorization", "").removeprefix("Bearer ")
                 user = provider.tokens.get(token)
-                self._answer(200 if user else 401, user or {"error": "invalid_token"})
+                self.answer(200 if user else 401, user or {"error": "invalid_token"})
             else:
-                self._answer(404, {})
+                self.answer(404, {})
 
         def do_POST(self) -> None:
             if self.path != "/token":
-                self._answer(404, {})
+                self.answer(404, {})
                 return
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()
             asked = {key: one for key, (one, *_) in parse_qs(body).items()}
@@ -57,18 +57,15 @@ def _handler(provider: Provider) -> type[BaseHTTPRequestHandler]:
                 and asked.get("client_secret") == CLIENT_SECRET
             )
             if not is_right:
-                self._answer(400, {"error": "invalid_grant"})
+                self.answer(400, {"error": "invalid_grant"})
                 return
             token = secrets.token_hex(16)
             provider.tokens[token] = provider.user
-            self._answer(200, {"access_token": token, "token_type": "Bearer"})
-
-        def log_message(self, format: str, *args: Any) -> None:
-            """Say nothing."""
+            self.answer(200, {"access_token": token, "token_type": "Bearer"})
 
         def _authorize(self, asked: dict[str, str]) -> None:
             if not {"code_challenge", "state", "redirect_uri"} <= asked.keys():
-                self._answer(400, {"error": "invalid_request"})
+                self.answer(400, {"error": "invalid_request"})
                 return
             code = secrets.token_hex(16)
             provider.challenges[code] = asked["code_challenge"]
@@ -77,23 +74,13 @@ def _handler(provider: Provider) -> type[BaseHTTPRequestHandler]:
             self.send_header("Location", f"{asked['redirect_uri']}?{answer}")
             self.end_headers()
 
-        def _answer(self, status: int, body: Any) -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.end_headers()
-            self.wfile.write(json.dumps(body).encode())
-
-    return Handler
+    return OfProvider
 
 
 @contextlib.contextmanager
 def running_provider() -> Iterator[Provider]:
     """Run a provider; yield it."""
     provider = Provider(url="")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(provider))
-    provider.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield provider
-    server.shutdown()
-    server.server_close()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), _handler(provider))) as server:
+        provider.url = f"http://127.0.0.1:{server.server_port}"
+        yield provider

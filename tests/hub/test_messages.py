@@ -2,9 +2,8 @@
 
 import json
 import re
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from tests.browser.axe import expect_accessible
 from tests.hub.private_hub import LDAP_LOGIN, Browser, PrivateHub, running_hub_with
 from tests.hub.private_slapd import BASE, PASSWORD, Authority, running_slapd
 from tests.support.eventually import eventually
+from tests.support.stand_in_server import Handler, serving
 
 PAGE = "/hub/portal/messages"
 TWO_LOOKS_S = 40
@@ -41,13 +41,10 @@ class Ntfy(ThreadingHTTPServer):
         self.asked: list[tuple[str, str]] = []
 
 
-class NtfyHandler(BaseHTTPRequestHandler):
+class NtfyHandler(Handler):
     """One request to it."""
 
     server: Ntfy
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Keep nothing."""
 
     def do_GET(self) -> None:
         """Note what must not be asked."""
@@ -58,25 +55,20 @@ class NtfyHandler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Take a message."""
         self.server.asked.append(("POST", self.path))
-        message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        message = self.read_json()
         if message["topic"] == "away":
             self.send_response(302)
             self.send_header("Location", "/hub/secret")
             self.end_headers()
             return
         self.server.messages.append(message)
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(b"{}")
+        self.answer(200, {})
 
 
 @pytest.fixture(scope="module")
 def ntfy() -> Iterator[Ntfy]:
-    server = Ntfy()
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
+    with serving(Ntfy()) as server:
+        yield server
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,9 @@
 """What a real notebook server tells its pages about the session; the hub is a stand-in."""
 
-import http.server
-import json
 import os
 import signal
-import threading
 from collections.abc import Iterator
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +13,13 @@ import requests
 from tests.support.eventually import eventually
 from tests.support.kernels import run_cell
 from tests.support.notebook_server import NotebookServer
+from tests.support.stand_in_server import Handler, serving
 from tests.support.told import told
 
 REFUSAL = "This site allows 8 hours in all."
 
 
-class Hub(http.server.ThreadingHTTPServer):
+class Hub(ThreadingHTTPServer):
     """Knows one session, extends it once and remembers who asked."""
 
     def __init__(self) -> None:
@@ -31,7 +30,7 @@ class Hub(http.server.ThreadingHTTPServer):
         self.is_ended = False
 
 
-class _Answers(http.server.BaseHTTPRequestHandler):
+class _Answers(Handler):
     server: Hub
 
     def do_GET(self) -> None:
@@ -55,25 +54,13 @@ class _Answers(http.server.BaseHTTPRequestHandler):
 
     def _answer(self, status: int, body: dict[str, Any]) -> None:
         self.server.tokens.add(self.headers["Authorization"])
-        data = json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *_: object) -> None:
-        """Stay quiet."""
+        self.answer(status, body)
 
 
 @pytest.fixture(scope="module")
 def hub() -> Iterator[Hub]:
-    hub = Hub()
-    thread = threading.Thread(target=hub.serve_forever)
-    thread.start()
-    yield hub
-    hub.shutdown()
-    thread.join()
-    hub.server_close()
+    with serving(Hub()) as hub:
+        yield hub
 
 
 @pytest.fixture(scope="module")

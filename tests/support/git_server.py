@@ -4,10 +4,12 @@ import base64
 import os
 import ssl
 import subprocess
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import ExitStack
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import ClassVar
+
+from tests.support.stand_in_server import Handler, serving
 
 USER_NAME, PASSWORD = "ada", "correct-horse-7291"
 REPOSITORY = "course"
@@ -34,7 +36,8 @@ class GitServer:
             self._speak_tls()
         scheme = "https" if has_tls else "http"
         self.url = f"{scheme}://localhost:{self._server.server_port}/{REPOSITORY}.git"
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        self._serving = ExitStack()
+        self._serving.enter_context(serving(self._server))
 
     def publish(self, name: str, text: str) -> None:
         """Commit a file and push it."""
@@ -45,8 +48,7 @@ class GitServer:
 
     def stop(self) -> None:
         """Stop to serve."""
-        self._server.shutdown()
-        self._server.server_close()
+        self._serving.close()
 
     def _speak_tls(self) -> None:
         key = self.certificate.with_suffix(".key")
@@ -65,10 +67,10 @@ def _git(*arguments: object) -> None:
     subprocess.run(argv, check=True, cwd="/", env=environ, capture_output=True)
 
 
-def _handler(served: Path, *, is_open: bool) -> type[BaseHTTPRequestHandler]:
+def _handler(served: Path, *, is_open: bool) -> type[Handler]:
     word = base64.b64encode(f"{USER_NAME}:{PASSWORD}".encode()).decode()
 
-    class Handler(BaseHTTPRequestHandler):
+    class OfGit(Handler):
         """Hands requests to git's own CGI program."""
 
         # With lengths: git takes a TLS connection that just ends for an attack.
@@ -108,9 +110,6 @@ def _handler(served: Path, *, is_open: bool) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             self.wfile.write(body)
 
-        do_POST = do_GET  # noqa: N815
+        do_POST = do_GET
 
-        def log_message(self, *_: object) -> None:
-            """Print nothing."""
-
-    return Handler
+    return OfGit

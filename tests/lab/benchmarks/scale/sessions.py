@@ -1,12 +1,11 @@
 """Many sessions of one hub: rows of its database, and the one server that answers for all."""
 
 import http.server
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from tests.support.private_hub import ADDRESS
+from tests.support.stand_in_server import Handler, serving
 
 # How often each server tells the hub of its activity: JUPYTERHUB_ACTIVITY_INTERVAL of JupyterHub.
 ACTIVITY_INTERVAL_S = 300
@@ -58,14 +57,11 @@ commit()
 """
 
 
-class _Answer(http.server.BaseHTTPRequestHandler):
+class _Answer(Handler):
     def do_GET(self) -> None:
         self.send_response(200)
         self.send_header("Content-Length", "0")
         self.end_headers()
-
-    def log_message(self, format: str, *args: Any) -> None:
-        return
 
 
 class _Server(http.server.ThreadingHTTPServer):
@@ -75,10 +71,5 @@ class _Server(http.server.ThreadingHTTPServer):
 
 @contextmanager
 def answering_server(address: str = ADDRESS) -> Iterator[int]:
-    server = _Server((address, 0), _Answer)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
+    with serving(_Server((address, 0), _Answer)) as server:
         yield server.server_port
-    finally:
-        server.shutdown()
-        server.server_close()

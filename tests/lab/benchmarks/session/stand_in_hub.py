@@ -1,12 +1,11 @@
 """The hub in place of the real one, which answers what a session asks while it starts."""
 
 import http.server
-import json
 import queue
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+
+from tests.support.stand_in_server import Handler, serving
 
 USER = "ada"
 PREFIX = f"/user/{USER}/"
@@ -36,47 +35,28 @@ class StandInHub(http.server.ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}/hub/api"
 
 
-class _Answers(http.server.BaseHTTPRequestHandler):
+class _Answers(Handler):
     server: StandInHub
 
     def do_GET(self) -> None:
         if self.path.endswith("/hub/api/user"):
-            self._answer(_IDENTITY)
+            self.answer(200, _IDENTITY)
         elif "dsportal/session" in self.path:
-            self._answer({"left_s": LEFT_S, "extension": {"step_s": 0, "n_left": 0}})
+            self.answer(200, {"left_s": LEFT_S, "extension": {"step_s": 0, "n_left": 0}})
         else:
-            self._answer({})
+            self.answer(200, {})
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"] or 0))
         if self.path.endswith("dsportal/port"):
-            self.server.ports.put(json.loads(body)["port"])
-        self._answer({})
+            self.server.ports.put(self.read_json()["port"])
+        self.answer(200, {})
 
     def do_DELETE(self) -> None:
-        self._answer({})
-
-    def _answer(self, body: dict[str, Any]) -> None:
-        data = json.dumps(body).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *_: object) -> None:
-        """Stay quiet."""
+        self.answer(200, {})
 
 
 @contextmanager
 def running_hub() -> Iterator[StandInHub]:
     """Yield a hub that answers."""
-    hub = StandInHub()
-    thread = threading.Thread(target=hub.serve_forever)
-    thread.start()
-    try:
+    with serving(StandInHub()) as hub:
         yield hub
-    finally:
-        hub.shutdown()
-        thread.join()
-        hub.server_close()

@@ -17,7 +17,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
 
 import requests
 
@@ -35,6 +34,7 @@ from tests.lab.benchmarks.spawner.hubs import (
 )
 from tests.support.eventually import eventually
 from tests.support.private_hub import ADDRESS, free_ports
+from tests.support.stand_in_server import Handler, serving
 
 # slurmctld looks at new jobs this often, so that much of a start is chance.
 SLURM_TICK_S = 1.0
@@ -242,35 +242,19 @@ def _jobs() -> str:
     ).stdout
 
 
-class _StandIn(http.server.BaseHTTPRequestHandler):
+class _StandIn(Handler):
     """Says yes to everything, so that a server starts without a hub."""
 
     def do_GET(self) -> None:
-        self._answer()
+        self.answer(200, {"version": "6.1.1", "name": "grace", "kind": "user", "scopes": []})
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        self._answer()
-
-    def _answer(self) -> None:
-        body = b'{"version": "6.1.1", "name": "grace", "kind": "user", "scopes": []}'
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        return
+        self.do_GET()
 
 
 @contextmanager
 def stand_in_hub() -> Iterator[str]:
     """Yield the address of an API that a server accepts as its hub's."""
-    server = http.server.ThreadingHTTPServer((ADDRESS, 0), _StandIn)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
+    with serving(http.server.ThreadingHTTPServer((ADDRESS, 0), _StandIn)) as server:
         yield f"http://{ADDRESS}:{server.server_port}/hub/api"
-    finally:
-        server.shutdown()
-        server.server_close()

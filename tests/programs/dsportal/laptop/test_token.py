@@ -1,17 +1,16 @@
 """Where the token of a laptop is: in Debian's gnome-keyring, or in a file without one."""
 
-import json
 import os
 import subprocess
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import HTTPServer
 from pathlib import Path
 
 import pytest
 
 from tests.needs import ensure_packages
 from tests.support.checkout import PYTHONPATH
+from tests.support.stand_in_server import Handler, serving
 
 TOKEN = "0123456789abcdef"
 PASSWORD = "password of the keyring"
@@ -23,25 +22,18 @@ printf %s "$0" | gnome-keyring-daemon --components=secrets --unlock > /dev/null 
 """
 
 
-class Api(BaseHTTPRequestHandler):
+class Api(Handler):
     """A hub that knows one user."""
 
     def do_GET(self) -> None:
         is_known = self.headers["Authorization"] == f"token {TOKEN}"
-        self.send_response(200 if is_known else 403)
-        self.end_headers()
-        self.wfile.write(json.dumps({"name": "ada", "servers": {}}).encode())
-
-    def log_message(self, *_: object) -> None:
-        pass
+        self.answer(200 if is_known else 403, {"name": "ada", "servers": {}})
 
 
 @pytest.fixture
 def url() -> Iterator[str]:
-    with HTTPServer(("127.0.0.1", 0), Api) as hub:
-        threading.Thread(target=hub.serve_forever).start()
+    with serving(HTTPServer(("127.0.0.1", 0), Api)) as hub:
         yield f"http://127.0.0.1:{hub.server_port}"
-        hub.shutdown()
 
 
 @pytest.fixture

@@ -1,10 +1,9 @@
 """A server that streams as OpenAI's does, and says what a hostile model would."""
 
 import json
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from IPython.testing.globalipapp import get_ipython as start_ipython
 
 from dsportal.assistant import endpoint
 from dsportal.start import ask_line
+from tests.support.stand_in_server import Handler, serving
 
 
 def called(tool: str, **arguments: Any) -> dict[str, Any]:
@@ -55,10 +55,9 @@ class Model:
 def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
     served = Model()
 
-    class Handler(BaseHTTPRequestHandler):
+    class OfModel(Handler):
         def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            served.asked.append(json.loads(body))
+            served.asked.append(self.read_json())
             served.headers.append(dict(self.headers))
             self.send_response(served.status)
             if served.status == 302:
@@ -71,17 +70,12 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
                 self.wfile.write(f"data: {json.dumps({'choices': [{'delta': part}]})}\n\n".encode())
             self.wfile.write(b"data: [DONE]\n\n")
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), OfModel)) as server:
         served.url = f"http://127.0.0.1:{server.server_port}/v1"
         monkeypatch.setenv(endpoint.URL, served.url)
         monkeypatch.setenv(endpoint.MODEL, "small")
         monkeypatch.delenv(endpoint.KEY, raising=False)
         yield served
-        server.shutdown()
 
 
 @pytest.fixture

@@ -1,39 +1,37 @@
 """The node's side: the address, the port that is kept, and the report to the hub."""
 
 import http.server
-import json
 import logging
 import socket
-import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
 from spawner.node.port_report import PortReporter, ReportError, report_stop
 from spawner.node.singleuser import bind_port, find_address, is_worth_logging, service_url
+from tests.support.stand_in_server import Handler, serving
 
 
 class Hub(http.server.ThreadingHTTPServer):
     """A hub that answers with the given statuses, then with 204."""
 
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), HubHandler)
+    def __init__(self, port: int = 0) -> None:
+        super().__init__(("127.0.0.1", port), HubHandler)
         self.statuses: list[int] = []
         self.requests: list[tuple[str, dict[str, str], Any]] = []
-        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
 
     @property
     def api_url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}/hub/api"
 
 
-class HubHandler(http.server.BaseHTTPRequestHandler):
+class HubHandler(Handler):
     server: Hub
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.requests.append((self.path, dict(self.headers), json.loads(body)))
+        self.server.requests.append((self.path, dict(self.headers), self.read_json()))
         self.send_response(self.server.statuses.pop(0) if self.server.statuses else 204)
         self.end_headers()
 
@@ -42,16 +40,11 @@ class HubHandler(http.server.BaseHTTPRequestHandler):
         self.send_response(self.server.statuses.pop(0) if self.server.statuses else 202)
         self.end_headers()
 
-    def log_message(self, *args: object) -> None:
-        pass
-
 
 @pytest.fixture
 def hub() -> Iterator[Hub]:
-    hub = Hub()
-    yield hub
-    hub.shutdown()
-    hub.server_close()
+    with serving(Hub()) as hub:
+        yield hub
 
 
 class Time:
@@ -130,27 +123,20 @@ def test_a_hub_that_is_away_is_waited_for_some_minutes_and_not_for_ever() -> Non
     assert max(time.pauses) < 15
 
 
-def test_a_hub_that_comes_back_is_told(hub: Hub) -> None:
-    port = hub.server_port
-    hub.shutdown()
-    hub.server_close()
-    back: list[Hub] = []
+def test_a_hub_that_comes_back_is_told() -> None:
+    port, back = free_port(), ExitStack()
+    hubs: list[Hub] = []
 
     class Restart(Time):
         def pause(self, seconds: float) -> None:
             super().pause(seconds)
             if len(self.pauses) == 3:
-                again = Hub.__new__(Hub)
-                http.server.ThreadingHTTPServer.__init__(again, ("127.0.0.1", port), HubHandler)
-                again.statuses, again.requests = [], []
-                threading.Thread(target=again.serve_forever, args=(0.01,), daemon=True).start()
-                back.append(again)
+                hubs.append(back.enter_context(serving(Hub(port))))
 
-    reporter(f"http://127.0.0.1:{port}/hub/api", Restart()).report()
+    with back:
+        reporter(f"http://127.0.0.1:{port}/hub/api", Restart()).report()
 
-    assert len(back[0].requests) == 1
-    back[0].shutdown()
-    back[0].server_close()
+    assert len(hubs[0].requests) == 1
 
 
 @pytest.mark.parametrize("status", [202, 403, 500])

@@ -1,21 +1,22 @@
 """What programs of the user are told by hub and session without a token of their own."""
 
-import http.server
 import json
 import threading
 from collections.abc import Iterator
 from http import HTTPStatus
+from http.server import ThreadingHTTPServer
 
 import pytest
 
 from dsportal.session_socket import open_answer
 from tests.programs.portal.server.conftest import STAND_IN
 from tests.support.notebook_server import TOKEN, NotebookServer
+from tests.support.stand_in_server import Handler, serving
 
 WAITS = b'data: {"message": "All GPUs are in use."}\n\n'
 
 
-class Hub(http.server.BaseHTTPRequestHandler):
+class Hub(Handler):
     """Streams how a start goes on, and refuses all else."""
 
     may_end = threading.Event()
@@ -30,24 +31,18 @@ class Hub(http.server.BaseHTTPRequestHandler):
             self.wfile.flush()
             self.may_end.wait()
 
-    def log_message(self, *_: object) -> None:
-        """Stay quiet."""
-
 
 @pytest.fixture(scope="module")
 def socket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    hub = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    threading.Thread(target=hub.serve_forever).start()
-    url = f"http://127.0.0.1:{hub.server_port}/hub/api"
-    environ = {"JUPYTERHUB_API_TOKEN": TOKEN, "JUPYTERHUB_API_URL": url}
-    folder = tmp_path_factory.mktemp("server")
-    server = NotebookServer(folder, STAND_IN, environ={"JUPYTER_NO_CONFIG": "1", **environ})
-    (path,) = server.tmp_dir.glob("dsportal-*/kernels")
-    yield str(path)
-    server.stop()
-    Hub.may_end.set()
-    hub.shutdown()
-    hub.server_close()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Hub)) as hub:
+        url = f"http://127.0.0.1:{hub.server_port}/hub/api"
+        environ = {"JUPYTERHUB_API_TOKEN": TOKEN, "JUPYTERHUB_API_URL": url}
+        folder = tmp_path_factory.mktemp("server")
+        server = NotebookServer(folder, STAND_IN, environ={"JUPYTER_NO_CONFIG": "1", **environ})
+        (path,) = server.tmp_dir.glob("dsportal-*/kernels")
+        yield str(path)
+        server.stop()
+        Hub.may_end.set()
 
 
 def told(socket: str, path: str) -> tuple[int, bytes]:

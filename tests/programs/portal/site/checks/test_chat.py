@@ -1,8 +1,7 @@
 """What the check of [chat] says about services, with a server of the test's own."""
 
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 
 import pytest
 
@@ -11,6 +10,7 @@ from portal.site.checks.chat import check_chat
 from portal.site.checks.finding import Finding, Grade
 from spawner.errors import SettingsError
 from tests.hub.private_slapd import free_port
+from tests.support.stand_in_server import Handler, serving
 
 # Of a library that one of apprise's services loads.
 pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
@@ -24,18 +24,15 @@ class Service(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, status: int) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__(("127.0.0.1", 0), ServiceHandler)
         self.status = status
         self.asked: list[tuple[str, str, str]] = []
 
 
-class Handler(BaseHTTPRequestHandler):
+class ServiceHandler(Handler):
     """One request to it."""
 
     server: Service
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Keep nothing."""
 
     def do_GET(self) -> None:
         """Answer."""
@@ -46,11 +43,8 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture(params=[404, 503])
 def service(request: pytest.FixtureRequest) -> Iterator[Service]:
-    server = Service(request.param)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
+    with serving(Service(request.param)) as server:
+        yield server
 
 
 def said(findings: list[Finding]) -> str:

@@ -3,7 +3,6 @@
 import http.server
 import json
 import ssl
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from portal.site.checks.front_end import (
     probe_front_end,
 )
 from tests.hub.private_slapd import Authority
+from tests.support.stand_in_server import Handler, serving
 
 URL = "https://portal.example.com"
 HUB = HubSettings(address="10.77.0.1")
@@ -56,7 +56,7 @@ def test_the_address_that_the_hub_sees_is_compared(
     assert said in finding.sentence
 
 
-class FrontEnd(http.server.BaseHTTPRequestHandler):
+class FrontEnd(Handler):
     """A front end without HSTS, before a hub."""
 
     def do_GET(self) -> None:
@@ -65,9 +65,6 @@ class FrontEnd(http.server.BaseHTTPRequestHandler):
         if self.path.endswith("/status"):
             assert self.headers["Authorization"] == "token 0123"
             self.wfile.write(json.dumps({"asked_from": self.client_address[0]}).encode())
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
 
 
 @pytest.fixture
@@ -78,11 +75,10 @@ def front_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.certificate))
-    with http.server.HTTPServer(("127.0.0.1", 0), FrontEnd) as server:
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    server = http.server.HTTPServer(("127.0.0.1", 0), FrontEnd)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    with serving(server):
         yield f"https://localhost:{server.server_port}"
-        server.shutdown()
 
 
 def test_the_front_end_is_asked_over_tls(front_end: str, tmp_path: Path) -> None:

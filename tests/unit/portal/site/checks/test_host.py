@@ -1,10 +1,9 @@
 """What `dsportal check` says of the proxy, from the answers of the proxy and of the hub."""
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 
 import pytest
 
@@ -12,6 +11,7 @@ from portal.hub.admin.tokens import PROXY, ensure_token
 from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Grade
 from portal.site.checks.host import check_proxy
+from tests.support.stand_in_server import Handler, serving
 
 WELL = {"hub": "answers", "slurm": "answers", "proxy": "answers", "takes_sessions": True}
 Load = Callable[[str], Settings]
@@ -21,7 +21,7 @@ Load = Callable[[str], Settings]
 def answering(status: int, body: str, n_workers: int = 1) -> Iterator[int]:
     """Stand for the proxy, its API and the hub behind it; yield the port."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class OfProxy(Handler):
         def do_GET(self) -> None:
             answers = {
                 "/hub/api/dsportal/health": (status, body),
@@ -32,13 +32,8 @@ def answering(status: int, body: str, n_workers: int = 1) -> Iterator[int]:
             self.end_headers()
             self.wfile.write(content.encode())
 
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), OfProxy)) as server:
         yield server.server_port
-        server.shutdown()
 
 
 @pytest.mark.parametrize(

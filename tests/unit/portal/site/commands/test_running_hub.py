@@ -6,11 +6,10 @@ import io
 import json
 import logging
 import sqlite3
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import HTTPServer
 from pathlib import Path
 from unittest import mock
 
@@ -30,6 +29,7 @@ from portal.site.commands.backup import MOST_COPIES, back_up
 from portal.site.commands.running_hub import ask_hub, status_text
 from portal.site.commands.services import proxy_argv, run_proxy
 from spawner.errors import SiteError
+from tests.support.stand_in_server import Handler, serving
 
 
 def test_a_line_of_json_holds_user_and_job() -> None:
@@ -154,27 +154,18 @@ def hub_of_three(
         )
     ]
 
-    class Hub(BaseHTTPRequestHandler):
+    class Hub(Handler):
         def do_GET(self) -> None:
-            self.answer({"slurm": "answers", "sessions": sessions})
+            self.answer(200, {"slurm": "answers", "sessions": sessions})
 
         def do_POST(self) -> None:
-            asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            self.answer({"sessions": sessions, "drain": "Disks."})
+            asked.append(self.read_json())
+            self.answer(200, {"sessions": sessions, "drain": "Disks."})
 
         def do_PUT(self) -> None:
             self.do_POST()
 
-        def answer(self, body: object) -> None:
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(json.dumps(body).encode())
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
     server = HTTPServer(("127.0.0.1", 0), Hub)
-    threading.Thread(target=server.serve_forever, args=(0.01,)).start()
     hub = replace(
         settings.hub,
         state_dir=tmp_path,
@@ -191,9 +182,8 @@ def hub_of_three(
     changed = replace(settings, hub=hub, partitions=partitions, clusters=clusters)
     monkeypatch.setattr(running_hub, "load_settings", lambda _: changed)
     monkeypatch.setattr("sys.stdin", io.StringIO())
-    yield asked
-    server.shutdown()
-    server.server_close()
+    with serving(server):
+        yield asked
 
 
 @pytest.mark.parametrize(
