@@ -6,7 +6,6 @@ The environment, the outcome lines and the folders are those of tests/support/la
 import os
 import signal
 import sys
-import time
 from pathlib import Path
 
 import launch_cases
