@@ -137,20 +137,6 @@ def test_a_notebook_is_shared_to_read_from_the_page_that_jupyterlab_opens(
     assert access(linus).status_code == 403
 
 
-def test_a_permission_has_to_be_named(ada: Browser, linus: Browser) -> None:
-    for wrong in (
-        {},
-        {"may": "everything"},
-        {"may": "document"},
-        {"may": "document", "document": "../x.ipynb"},
-        {"may": "document", "document": "x.py"},
-    ):
-        refused = send(ada, SHARE, name="linus", **wrong)
-        assert refused.status_code == 400
-        assert "Say what your colleague may do" in words(refused)
-    assert access(linus).status_code == 403
-
-
 def test_nobody_else_sees_who_has_access(ada: Browser, linus: Browser) -> None:
     send(ada, SHARE, name="linus", may="work")
     assert linus.get("/hub/portal/sharing/ada").status_code in {403, 404}

@@ -12,7 +12,6 @@ import pytest
 
 from deploy.common.errors import DeployError
 from deploy.environments.builder.choices import keep_python
-from deploy.environments.builder.package_sources import SETTING, package_sources
 from deploy.environments.builder.plan import PYTHON, Flavour
 from deploy.site.installer.command import (
     choose_slurm_conf,
@@ -379,17 +378,6 @@ def test_a_python_without_locks_is_refused_before_anything_is_done(
 
     assert main(["--check", *words, "--python", "/bin/true"]) == 1
     assert "/bin/true is no Python that can be run." in capsys.readouterr().err
-
-
-def test_a_wrong_source_of_packages_is_named_before_anything_is_done(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv(SETTING, "/no/wheels")
-
-    with pytest.raises(DeployError, match="/no/wheels") as caught:
-        package_sources(os.environ)
-
-    assert SETTING in caught.value.message
 
 
 def test_a_site_may_leave_the_frameworks_out(tmp_path: Path) -> None:

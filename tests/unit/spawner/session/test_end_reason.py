@@ -44,7 +44,7 @@ async def explain(slurm: Any) -> str:
 async def test_who_cancelled_a_session_is_told_when_accounting_is_some_seconds_late(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(end_reason, "_FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(end_reason, "_FIRST_PAUSE_S", 0.001)
 
     by_user = Situation(user_uid=0)
     told = explain_end(JobState.CANCELLED, cancelled_by_uid=0, situation=by_user)
@@ -73,7 +73,8 @@ async def test_a_cluster_without_accounting_is_not_waited_for() -> None:
 async def test_accounting_that_never_hears_of_it_does_not_hold_the_answer_for_ever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(end_reason, "_ACCOUNTING_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(end_reason, "_FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(end_reason, "_ACCOUNTING_TIMEOUT_S", 0.05)
 
     assert "The session was cancelled." in await explain(LateSlurm(n_anonymous=99))
 

@@ -58,7 +58,7 @@ def starting(*, timeout_s: float) -> SimpleNamespace:
 async def test_a_connection_that_is_never_answered_is_not_the_end_of_a_start(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(readiness, "MOST_WAIT_S", 0.5)
+    monkeypatch.setattr(readiness, "MOST_WAIT_S", 0.1)
     deaf = DeafServer(n_deaf=1)
     async with deaf.listening() as url:
         await wait_for_answer(starting(timeout_s=60), url)

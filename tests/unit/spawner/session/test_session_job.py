@@ -11,10 +11,11 @@ import pytest
 from sqlalchemy.exc import SQLAlchemyError
 
 from dsportal.slurm.states import JobState
+from spawner.client import watcher
 from spawner.client.slurm import AcceptedJob
 from spawner.client.watcher import Watcher
 from spawner.errors import JobRejectedError, SlurmUnavailableError
-from spawner.session import end_reason, submission
+from spawner.session import cancellation, end_reason, submission
 from spawner.session.progress import Progress
 from spawner.session.session import Session
 from spawner.session.session_end import SessionEnd
@@ -176,7 +177,9 @@ class Setting:
 
 
 @pytest.fixture
-async def setting() -> AsyncIterator[Setting]:
+async def setting(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Setting]:
+    monkeypatch.setattr(watcher, "_CLOSEST_S", 0.01)
+    monkeypatch.setattr(cancellation, "_POLL_S", 0.01)
     setting = Setting()
     yield setting
     for job in setting.jobs:
