@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.clock import Clock
+
 PATCHES = Path(__file__).parents[1] / "patches.toml"
 # Many small lists of a test are no reason to look for cycles: Python's own is 700.
 N_NEW_OBJECTS = 20_000
@@ -38,6 +40,11 @@ def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     """A folder as pytest's own, without a link to it, which takes longer than many of the tests."""
     name = re.sub(r"\W", "_", request.node.name)[:30]
     return tmp_path_factory.mktemp(f"{name}{next(_numbers)}", numbered=False)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

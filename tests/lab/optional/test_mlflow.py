@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -18,10 +19,11 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 from playwright.sync_api import Page, expect  # noqa: E402
 
 from dsportal.task.folders import create_folder  # noqa: E402
-from dsportal.task.plan import End, Plan  # noqa: E402
+from dsportal.task.plan import End  # noqa: E402
 from tests.server.conftest import browser  # noqa: E402, F401
 from tests.server.test_tensorboard_in_browser import picture  # noqa: E402
 from tests.server.test_web_tools import ANOTHER_USER, USER  # noqa: E402
+from tests.support import plans  # noqa: E402
 from tests.support.chromium import log_in  # noqa: E402
 from tests.support.eventually import eventually  # noqa: E402
 from tests.support.kernels import run_cell  # noqa: E402
@@ -34,15 +36,7 @@ from tests.support.notebook_server import (  # noqa: E402
 from tests.support.tensorboard_contract import listening_inodes, sockets_of  # noqa: E402
 
 PAGE_TIMEOUT_MS = 120_000
-PLAN = Plan(
-    n_ranks=2,
-    cores_per_rank=1,
-    simulated_gpus=True,
-    working_dir="/home/ada",
-    module_paths=(),
-    n_results=1,
-    n_nodes=2,
-)
+PLAN = replace(plans.PLAN, n_ranks=2, working_dir="/home/ada", n_nodes=2)
 SEARCH = "ajax-api/2.0/mlflow/experiments/search?max_results=9"
 TRAINING = """
 import mlflow

@@ -3,16 +3,9 @@ from pathlib import Path
 
 from dsportal.launch.step import step_argv
 from dsportal.task.plan import Plan
+from tests.support import plans
 
-PLAN = Plan(
-    n_ranks=2,
-    cores_per_rank=1,
-    simulated_gpus=True,
-    working_dir="/home/ada",
-    module_paths=(),
-    n_results=1,
-    cores_per_node=16,
-)
+PLAN = replace(plans.PLAN, n_ranks=2, working_dir="/home/ada", cores_per_node=16)
 
 
 def argv(plan: Plan = PLAN, node: str = "node02") -> list[str]:

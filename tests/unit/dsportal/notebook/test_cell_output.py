@@ -7,19 +7,6 @@ from dsportal.notebook.cell_output import LAST_CHARACTERS, MOST_CHARACTERS, Cell
 from dsportal.notebook.output import RankOutput, RankText, without_cut
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now_s = 0.0
-
-    def __call__(self) -> float:
-        return self.now_s
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
 def cell_of(tmp_path, clock):
     messages: list[str] = []
     return CellOutput(messages.append, tmp_path / "rank-0.log", clock), messages
@@ -31,7 +18,7 @@ def test_lines_that_come_together_are_one_message(tmp_path, clock):
         cell.write(f"line {number}\n")
     assert messages == []
 
-    clock.now_s = 0.1
+    clock.now_s += 0.1
     cell.write("line 5\n")
 
     assert messages == ["".join(f"line {number}\n" for number in range(6))]
@@ -51,7 +38,7 @@ def test_a_pause_or_the_end_shows_what_waits(tmp_path, clock):
 def test_a_hundred_thousand_lines_leave_the_page_usable_and_show_their_end(tmp_path, clock):
     cell, messages = cell_of(tmp_path, clock)
     for number in range(100_000):
-        clock.now_s = number / 20_000
+        clock.now_s += 1 / 20_000
         cell.write(f"{number} {'x' * 90}\n")
     cell.flush(is_end=True)
 
@@ -70,11 +57,11 @@ def test_long_output_is_followed_by_its_newest_lines_now_and_then(tmp_path, cloc
     cell, messages = cell_of(tmp_path, clock)
     cell.write("x" * MOST_CHARACTERS)
     cell.write("never seen\n" * 1000)
-    clock.now_s = 1.0
+    clock.now_s += 1.0
     cell.flush()
     assert "".join(messages) == "x" * MOST_CHARACTERS
 
-    clock.now_s = 200.0
+    clock.now_s += 200.0
     cell.write("newest\n")
 
     assert "lines are left out here" in messages[-1]

@@ -10,7 +10,7 @@ from dsportal.launch.commands import JobState
 from dsportal.notebook import handle
 from dsportal.notebook.handle import Run
 from dsportal.task.folder import RunFolder
-from dsportal.task.plan import Plan
+from tests.support.plans import PLAN
 
 
 @pytest.mark.parametrize(
@@ -45,16 +45,7 @@ def test_a_run_of_another_cluster_is_not_taken_for_the_job_that_has_its_id_here(
 
     run = Run(RunFolder(tmp_path), 7, str)
     monkeypatch.setenv("SLURM_CLUSTER_NAME", "volta")
-    run.folder.write_plan(
-        Plan(
-            n_ranks=1,
-            cores_per_rank=1,
-            simulated_gpus=True,
-            working_dir="/",
-            module_paths=(),
-            n_results=1,
-        )
-    )
+    run.folder.write_plan(PLAN)
     monkeypatch.setenv("SLURM_CLUSTER_NAME", "kepler")
     for name in ("cancel", "job_state", "step_names"):
         monkeypatch.setattr(commands, name, ask)

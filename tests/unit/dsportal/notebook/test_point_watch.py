@@ -6,20 +6,13 @@ from pathlib import Path
 import pytest
 
 from dsportal.notebook.point_watch import PointWatch
-from dsportal.task.plan import End, Plan
+from dsportal.task.plan import End
 from dsportal.task.stopping import MedianStopping
 from dsportal.task.sweep_folder import SweepFolder, SweepRecord
 from dsportal.task.throughput import Throughput
+from tests.support.plans import PLAN
 
 RECORD = SweepRecord(function="train", source="", points=tuple("abcdef"))
-PLAN = Plan(
-    n_ranks=1,
-    cores_per_rank=1,
-    simulated_gpus=True,
-    working_dir="/",
-    module_paths=(),
-    n_results=1,
-)
 
 
 class Step:

@@ -1,4 +1,5 @@
 import os
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -7,16 +8,10 @@ import pytest
 from dsportal.errors import LaunchError
 from dsportal.notebook.resume import announce_resumed, copy_checkpoints, find_resumed
 from dsportal.task.folder import RunFolder
-from dsportal.task.plan import End, Plan
+from dsportal.task.plan import End
+from tests.support import plans
 
-PLAN = Plan(
-    n_ranks=1,
-    cores_per_rank=1,
-    simulated_gpus=True,
-    working_dir="/home/ada",
-    module_paths=(),
-    n_results=1,
-)
+PLAN = replace(plans.PLAN, working_dir="/home/ada")
 SAVED = datetime(2026, 11, 20, 10, 41)
 
 

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +13,11 @@ from dsportal.launch import array_tasks, commands
 from dsportal.launch.commands import JobState
 from dsportal.notebook.sweep_handle import Sweep
 from dsportal.notebook.sweep_table import Goal
-from dsportal.task.plan import End, Plan
+from dsportal.task.plan import End
 from dsportal.task.sweep_folder import SweepFolder, SweepRecord, sweeps_folder
+from tests.support import plans
 
-PLAN = Plan(
-    n_ranks=2,
-    cores_per_rank=1,
-    simulated_gpus=True,
-    working_dir="/",
-    module_paths=(),
-    n_results=1,
-)
+PLAN = replace(plans.PLAN, n_ranks=2)
 
 
 @pytest.mark.parametrize(

@@ -12,19 +12,10 @@ from portal.hub.auth.login_throttle import (
     LoginAttempt,
     LoginThrottle,
 )
+from tests.support.clock import Clock
 
 CLASS_ROOM = "192.0.2.7"
 FAR_AWAY = "198.51.100.1"
-
-
-class Clock:
-    """A clock that tests turn."""
-
-    def __init__(self) -> None:
-        self.now_s = 1000.0
-
-    def __call__(self) -> float:
-        return self.now_s
 
 
 class Portal:

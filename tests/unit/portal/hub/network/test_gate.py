@@ -19,6 +19,7 @@ from portal.hub.network.gate import (
 )
 from portal.hub.network.senders import Kind, Sender
 from portal.hub.settings.traffic import TrafficSettings
+from tests.support.clock import Clock
 
 ADA = Sender(Kind.USER, "ada")
 GRACE = Sender(Kind.USER, "grace")
@@ -40,13 +41,6 @@ class Senders:
 
     def of(self, *_: object) -> Sender:
         return self.sender
-
-
-class Clock:
-    now_s = 1000.0
-
-    def __call__(self) -> float:
-        return self.now_s
 
 
 class Entrance:

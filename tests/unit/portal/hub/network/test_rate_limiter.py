@@ -7,23 +7,9 @@ from portal.hub.network.gate import rate_limits, request_cost
 from portal.hub.network.rate_limiter import OpenRequest, RateLimit, RateLimiter
 from portal.hub.network.senders import Kind, network_prefix
 from portal.hub.settings.traffic import TrafficSettings
+from tests.support.clock import Clock
 
 ALLOWANCE = RateLimit(per_s=10, burst=20, at_once=1000)
-
-
-class Clock:
-    """A clock that tests turn."""
-
-    def __init__(self) -> None:
-        self.now_s = 1000.0
-
-    def __call__(self) -> float:
-        return self.now_s
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 @pytest.fixture

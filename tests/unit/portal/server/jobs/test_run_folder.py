@@ -9,7 +9,7 @@ import pytest
 
 from dsportal.task.folder import RunFolder
 from dsportal.task.folders import create_folder
-from dsportal.task.plan import End, Plan
+from dsportal.task.plan import End
 from dsportal.task.throughput import Throughput
 from portal.server.jobs.run_folder import (
     MlflowRun,
@@ -18,16 +18,9 @@ from portal.server.jobs.run_folder import (
     read_record,
     write_label,
 )
+from tests.support import plans
 
-PLAN = Plan(
-    n_ranks=4,
-    cores_per_rank=1,
-    simulated_gpus=True,
-    working_dir="/home/ada",
-    module_paths=(),
-    n_results=1,
-    n_nodes=2,
-)
+PLAN = replace(plans.PLAN, n_ranks=4, working_dir="/home/ada", n_nodes=2)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 
 from dsportal.slurm.errors import PortalError
 from dsportal.task.folder import RunFolder
-from dsportal.task.plan import End, Plan
+from dsportal.task.plan import End
 from portal.server.jobs import runs as runs_module
 from portal.server.jobs.job import SlurmJob
 from portal.server.jobs.jobs import ENDED, parse_lists, parse_queue
@@ -18,17 +18,10 @@ from portal.server.jobs.queue import JobQueue
 from portal.server.jobs.run_folder import RunRecord
 from portal.server.jobs.run_view import STARTS_WITHIN_S, Listing, RunView, view_run
 from portal.server.jobs.runs import Runs
+from tests.support.plans import PLAN
 
 OLDER = "20261123-040506-train-ab23"
 NEWER = "20261123-040507-train-cd45"
-PLAN = Plan(
-    n_ranks=1,
-    cores_per_rank=1,
-    simulated_gpus=True,
-    working_dir="/",
-    module_paths=(),
-    n_results=1,
-)
 NOTHING = Listing(jobs={}, steps={})
 LATER_S = STARTS_WITHIN_S + 1
 

@@ -4,18 +4,7 @@ import pytest
 
 from portal.server.kernels.execution import Execution
 from portal.server.kernels.executions import KEEP_S, Executions
-
-
-class Clock:
-    now_s = 0.0
-
-    def __call__(self) -> float:
-        return self.now_s
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
+from tests.support.clock import Clock
 
 
 @pytest.fixture
@@ -94,9 +83,9 @@ def test_a_cell_that_its_tab_has_shown_is_forgotten_after_a_while(
 ) -> None:
     send(executions)
     status(executions, "e1", "idle")
-    clock.now_s = KEEP_S
+    clock.now_s += KEEP_S
     assert states(executions) == {"e1": "done"}
-    clock.now_s = KEEP_S + 1
+    clock.now_s += 1
     assert states(executions) == {}
 
 
@@ -108,7 +97,7 @@ def test_a_cell_whose_tab_is_gone_is_kept(executions: Executions, clock: Clock) 
     assert executions.as_json()[0]["has_tab"]
     executions.close_tab("tab")
     status(executions, "e1", "idle")
-    clock.now_s = KEEP_S + 1
+    clock.now_s += KEEP_S + 1
     (listed,) = executions.as_json()
     assert not listed["has_tab"]
     assert listed["is_missed"]

@@ -3,20 +3,7 @@
 import pytest
 
 from portal.server.session.cells import N_KEPT, CellRuns, title_of
-
-
-class Clock:
-    """A clock that the test sets."""
-
-    now_s = 1000.0
-
-    def __call__(self) -> float:
-        return self.now_s
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
+from tests.support.clock import Clock
 
 
 @pytest.fixture

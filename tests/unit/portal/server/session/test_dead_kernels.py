@@ -9,6 +9,7 @@ import pytest
 from portal.server.base.cgroup import Usage
 from portal.server.base.kernel_listener import Death, Published
 from portal.server.session.dead_kernels import NOTICE_S, DeadKernels, describe_death
+from tests.support.clock import Clock
 
 
 class Source:
@@ -30,15 +31,6 @@ class Source:
         return []
 
 
-class Clock:
-    """A clock that the test sets."""
-
-    now_s = 1000.0
-
-    def __call__(self) -> float:
-        return self.now_s
-
-
 async def notebook_of(kernel_id: str) -> str:
     return {"k1": "work/digits.ipynb"}.get(kernel_id, "")
 
@@ -46,11 +38,6 @@ async def notebook_of(kernel_id: str) -> str:
 @pytest.fixture
 def source() -> Source:
     return Source()
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from typing import Any, cast
 from portal.server.base.forwarding import forwarded_addresses
 from portal.server.base.hub_api import HubApi, HubError
 from portal.server.sharing.visitors import AGAIN_AFTER_S, Visitors
+from tests.support.clock import Clock
 
 
 class ToldHub:
@@ -21,13 +22,6 @@ class ToldHub:
         if self.is_away:
             raise HubError("The hub did not answer.", http_status=503)
         self.told.append((visitor, address))
-
-
-class Clock:
-    now_s = 0.0
-
-    def __call__(self) -> float:
-        return self.now_s
 
 
 def visitors(hub: ToldHub, clock: Clock) -> Visitors:
@@ -67,7 +61,7 @@ async def test_a_visit_is_told_again_after_an_hour_and_where_the_hub_was_away() 
 
     here.note("grace", "203.0.113.9")
     await asyncio.sleep(0)
-    clock.now_s = AGAIN_AFTER_S
+    clock.now_s += AGAIN_AFTER_S
     here.note("grace", "203.0.113.9")
     await asyncio.sleep(0)
 
