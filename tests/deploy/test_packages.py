@@ -186,23 +186,6 @@ def test_a_kernel_starts_and_says_so_where_the_home_takes_no_packages(
     assert said.split()[-1] == "42"
 
 
-@pytest.mark.release
-def test_a_package_of_the_ordinary_index_is_installed_from_a_cell(home: Path) -> None:
-    cell = (
-        "%pip install einops\n"
-        "import einops, numpy\n"
-        "print(einops.rearrange(numpy.zeros((2, 3)), 'a b -> b a').shape)"
-    )
-    # Not those that this machine's pip may be configured with.
-    index = dict.fromkeys(("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL"), "https://pypi.org/simple")
-    argv = [SERVER / "bin/python", "-c", RUN_CELL, "pytorch", cell]
-
-    said = as_nobody(argv, home, **index)
-
-    assert "Successfully installed einops-" in said
-    assert said.strip().endswith("(3, 2)")
-
-
 def test_r_installs_into_a_folder_of_the_user(home: Path, tmp_path: Path) -> None:
     package = tmp_path / "tinyr"
     package.mkdir(mode=0o755)

@@ -249,25 +249,6 @@ def test_the_end_of_a_session_ends_the_jobs_of_its_kernels(own_session: Session)
     eventually(lambda: not kernel_jobs(), timeout_s=30)
 
 
-def test_a_session_without_gpus_follows_one_with_them_and_has_its_variables() -> None:
-    session = Session(gpus=1)
-    try:
-        session.open("a.ipynb")
-        session.run("kept = [1]; log = open('/dev/null')")
-        assert session.gpus["session_gpus"] == 1
-        (words,) = ask(session, "POST", "portal/api/kernel-gpus/follow-up")["words"]
-        assert words == "a.ipynb: 1 variable comes along. Not restored: log (open file, cell 1)."
-
-        session.client.stop(session.token)
-        session.client.start(session.token, gpus=0)
-        session.open("a.ipynb")
-        assert session.run("print(kept)") == "[1]\n"
-        session.open("b.ipynb")
-        assert "not defined" in session.run("print(kept)")
-    finally:
-        session.client.stop(session.token)
-
-
 def test_idle_gpus_go_back_after_a_warning_with_one_mail_and_the_variables_stay(
     quick_idleness: Smtpd,
 ) -> None:
