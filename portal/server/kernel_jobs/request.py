@@ -1,9 +1,10 @@
-"""What a user asks for a kernel: GPUs, their type, and for how long. Pure."""
+"""What a user may ask for a kernel, and asks: GPUs, their type, and for how long. Pure."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from dsportal.amounts import SECONDS_PER_HOUR, count, format_duration
 from dsportal.slurm.errors import OptionsError
@@ -17,6 +18,8 @@ from spawner.slurm.resources import ResourcesPerGpu
 
 _GPUS = re.compile(r"(?:(?P<type>[^:\s]{1,64}):)?(?P<n>[0-9]{1,4})", re.ASCII)
 _SHOWN = 40
+# Lengths that the dialog offers.
+_HOURS = (0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 24.0, 48.0, 96.0, 168.0)
 NO_BUDGETS = ChargedBudgets()
 
 
@@ -136,6 +139,40 @@ def check_request(
         asked = f"{request.words} for {format_duration(request.walltime_s)}"
         raise OptionsError(f"You asked for {asked}. {refusal}")
     return shape
+
+
+def list_choices(
+    catalog: Catalog,
+    limits: Limits,
+    shape: ResourcesPerGpu,
+    partition: str,
+    settings: KernelJobSettings,
+    charged: ChargedBudgets = NO_BUDGETS,
+) -> dict[str, Any]:
+    """Return the most `gpus` of each type, "" for any, the `hours`, and what `budget` is left.
+
+    Args:
+        partition: Empty for Slurm's default one.
+        settings: The site's, with the hours of the user.
+    """
+    one = GpuRequest(n_gpus=1, walltime_s=settings.walltime_s)
+    check_request(one, catalog, limits, shape, partition)
+    where = partition or None
+    kinds = (None, *catalog.gpu_types(where))
+    totals = {kind: catalog.largest_node_gpus(partition=where, gpu_type=kind) for kind in kinds}
+    most = max(totals.values()) if limits.max_gpus is None else limits.max_gpus
+    first = min(settings.hours, settings.max_hours)
+    hours = sorted({first, settings.max_hours, *_HOURS})
+    return {
+        "gpus": {kind or "": min(n_gpus, most) for kind, n_gpus in totals.items() if n_gpus},
+        "hours": [
+            [str(each), format_duration(each * SECONDS_PER_HOUR)]
+            for each in hours
+            if each <= settings.max_hours
+        ],
+        "first_hours": str(first),
+        "budget": charged.left,
+    }
 
 
 def _walltime_s(hours: object, settings: KernelJobSettings) -> int:

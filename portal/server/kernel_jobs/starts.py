@@ -12,11 +12,10 @@ from jupyter_server.serverapp import ServerApp
 from portal.server.base.budget import job_name_of
 from portal.server.base.hub_api import HubApi
 from portal.server.base.open_notebooks import notebook_of
-from portal.server.kernel_jobs.choices import list_choices
 from portal.server.kernel_jobs.errors import KernelJobError
 from portal.server.kernel_jobs.folder import make_folder
 from portal.server.kernel_jobs.provisioner import SlurmProvisioner
-from portal.server.kernel_jobs.request import GpuRequest, check_request
+from portal.server.kernel_jobs.request import GpuRequest, check_request, list_choices
 from portal.server.kernel_jobs.slurm import JobRequest, KernelSlurm
 from portal.settings.kernel_jobs import KernelJobSettings
 from portal.settings.session_tables import SessionTables
