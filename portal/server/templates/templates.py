@@ -5,19 +5,33 @@ import itertools
 import json
 import os
 import stat
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import NoReturn
 
 from dsportal.whole_file import write_whole
 from portal.server.templates.safe_folder import NotPlainError, enter, read_plain
-from portal.server.templates.versions import Release, read_releases, write_releases
 
 FOLDER_NAME = "templates"
+# Of the release of each template that was written to the home.
+RECORD_PATH = Path(".local/state/data-scientist-portal/templates.json")
 # Users may fill a site's folder; the copy must end, and fit into a home.
 MOST_TEMPLATE_BYTES = 64 * 1024 * 1024
 NOT_TEMPLATES = ("__init__.py", "goals.toml", "tested.json")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """The releases of one template in the home.
+
+    Attributes:
+        written: Digest of the release last written under the template's own name, or "".
+        beside: Digest of the release last written next to an edited one, or "".
+    """
+
+    written: str = ""
+    beside: str = ""
 
 
 @dataclass(slots=True)
@@ -184,6 +198,27 @@ class Installation:
         _write(target / name.name, content)
         self._releases[str(name)] = Release(written=digest(content))
         return kept
+
+
+def read_releases(home: Path) -> dict[str, Release]:
+    """Return the record: releases by path from the home.
+
+    An absent or broken record is empty, so nothing is overwritten.
+    """
+    try:
+        record = json.loads((home / RECORD_PATH).read_text(encoding="utf-8"))
+        return {str(name): Release(**release) for name, release in record.items()}
+    # Without a record each changed template counts as edited, so the user's files are safe.
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+def write_releases(home: Path, releases: Mapping[str, Release]) -> None:
+    """Replace the record atomically."""
+    path = home / RECORD_PATH
+    path.parent.mkdir(parents=True, exist_ok=True)
+    record = {name: asdict(release) for name, release in sorted(releases.items())}
+    write_whole(path, json.dumps(record, indent=1).encode())
 
 
 def free_name(target: Path, name: PurePosixPath, ending: str, ours: str = "") -> str:

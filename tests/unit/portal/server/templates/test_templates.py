@@ -15,10 +15,10 @@ from portal.server.templates import templates
 from portal.server.templates.templates import (
     MOST_TEMPLATE_BYTES,
     NOT_TEMPLATES,
+    RECORD_PATH,
     Outcome,
     install_templates,
 )
-from portal.server.templates.versions import RECORD_PATH
 
 NAME = "tensorflow/digits.ipynb"
 
