@@ -11,19 +11,12 @@ from tornado.web import RequestHandler
 ROUTE = r"/session/cell"
 
 
-class CellsElsewhere:
-    """How many run."""
-
-    def __init__(self) -> None:
-        self.n_running = 0
-
-
 class CellHandler(RequestHandler):
     """One of them: it runs for as long as its kernel keeps the request open."""
 
-    def initialize(self, cells: CellsElsewhere) -> None:
-        """Store the arguments of the route."""
-        self.cells = cells
+    def initialize(self, running: set[RequestHandler]) -> None:
+        """Store the argument of the route."""
+        self.running = running
         self.ended = asyncio.Event()
 
     def on_connection_close(self) -> None:
@@ -33,8 +26,8 @@ class CellHandler(RequestHandler):
     # No login: only the user can open the socket.
     async def get(self) -> None:
         """Wait for the end of the cell; there is no answer."""
-        self.cells.n_running += 1
+        self.running.add(self)
         try:
             await self.ended.wait()
         finally:
-            self.cells.n_running -= 1
+            self.running.discard(self)

@@ -5,10 +5,11 @@ from collections import ChainMap
 from datetime import UTC, datetime
 
 from jupyter_server.serverapp import ServerApp
+from tornado.web import RequestHandler
 
 from portal.server.base.feature import Feature, Plugin, Shared
 from portal.server.session.cells_elsewhere import ROUTE as CELL_ROUTE
-from portal.server.session.cells_elsewhere import CellHandler, CellsElsewhere
+from portal.server.session.cells_elsewhere import CellHandler
 from portal.server.session.handlers import local_session_routes, session_routes
 from portal.server.session.monitor import SessionMonitor
 from portal.server.session.own_rest import HUB_ROUTE, OWN_ROUTE, HubHandler, OwnServer
@@ -16,9 +17,9 @@ from portal.server.session.own_rest import HUB_ROUTE, OWN_ROUTE, HubHandler, Own
 
 def load(shared: Shared) -> Feature:
     """Begin the session's clock, and offer what asks it."""
-    cells = CellsElsewhere()
+    cells: set[RequestHandler] = set()
     server = shared.server
-    shared.is_used.append(lambda: cells.n_running > 0)
+    shared.is_used.append(lambda: bool(cells))
     session = SessionMonitor(
         server,
         shared.listener,
@@ -39,7 +40,7 @@ def load(shared: Shared) -> Feature:
         routes=session_routes(session),
         local_routes=[
             *local_session_routes(session, server.base_url, note_use),
-            (CELL_ROUTE, CellHandler, {"cells": cells}),
+            (CELL_ROUTE, CellHandler, {"running": cells}),
             (HUB_ROUTE, HubHandler, {"hub": shared.hub}),
             (OWN_ROUTE, _own_server(server)),
         ],
