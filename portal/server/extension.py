@@ -7,9 +7,10 @@ import shutil
 import sys
 from collections.abc import Awaitable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from jupyter_server.extension.application import ExtensionApp
+from tornado.web import HTTPError, RequestHandler
 
 from portal.response_headers import PlainHeaders
 from portal.server.base.feature import make_shared
@@ -17,12 +18,16 @@ from portal.server.base.inherited_environment import prepare_inherited
 from portal.server.base.lingering_threads import end_despite_threads
 from portal.server.base.local_socket import LocalSocket
 from portal.server.base.page import FOLDERS, guides_url
-from portal.server.base.unknown_route import ROUTE as UNKNOWN_ROUTE
+from portal.server.base.rest import route
 from portal.server.features import load_features
 from portal.server.patches.contents_manager import change_contents
 from portal.server.patches.hub_auth import take_tokens_of_websockets
 from portal.server.patches.licenses_handler import answer_refusals
 from portal.server.patches.signature_store import keep_readable
+
+
+def _refuse(request: RequestHandler) -> NoReturn:
+    raise HTTPError(404, f"There is nothing at {request.request.path} in this session.")
 
 
 class PortalServer(ExtensionApp):
@@ -55,7 +60,9 @@ class PortalServer(ExtensionApp):
         for feature in self.features:
             self.handlers.extend(feature.routes)
             page_data.update(feature.page_data)
-        self.handlers.append(UNKNOWN_ROUTE)
+        # In JSON, as all routes there answer.
+        unknown: dict[str, Any] = dict.fromkeys(("get", "post", "put", "patch", "delete"), _refuse)
+        self.handlers.append(route(r"/portal/api/.*", "server", **unknown))
         local_routes = [route for feature in self.features for route in feature.local_routes]
         self.local_socket = LocalSocket(self.shared.private_dir, local_routes, self.log)
         self.local_socket.open()
