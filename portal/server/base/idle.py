@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from portal.settings.session_tables import SessionTables
+from portal.settings.idle import IdleSettings
 
 # Open tabs poll every few seconds, hidden ones at least once a minute.
 SAVE_S = 75.0
@@ -20,40 +20,6 @@ class IdleState(StrEnum):
     WARNED = "warned"
     SAVING = "saving"
     OVER = "over"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IdlePolicy:
-    """The site's limits for idle sessions.
-
-    Attributes:
-        after_s: Seconds without use until the warning; 0 for never.
-        unopened_s: The same before the first use; 0 for `after_s`.
-        warning_s: Seconds from the warning until tabs save.
-        gpu_percent: A GPU below this counts as idle.
-        cpu_percent: Kernels, terminals and what they started count as idle below this, in percent
-            of one core.
-        save_s: Seconds that tabs have to save before the end.
-    """
-
-    after_s: float
-    warning_s: float
-    gpu_percent: float
-    cpu_percent: float
-    save_s: float = SAVE_S
-    unopened_s: float = 0.0
-
-    @classmethod
-    def of(cls, settings: SessionTables) -> IdlePolicy:
-        """Return the policy that the hub gave to the session."""
-        return cls(
-            after_s=settings.idle.after_s,
-            warning_s=settings.idle.warning_s,
-            gpu_percent=settings.idle.gpu_percent,
-            cpu_percent=settings.idle.cpu_percent,
-            save_s=min(SAVE_S, settings.idle.warning_s),
-            unopened_s=settings.idle.unopened_s,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,11 +61,14 @@ class IdleWatch:
     cannot be measured, the session counts as used.
 
     Args:
+        policy: The site's.
         now_s: Monotonic clock.
+        save_s: Seconds that tabs have to save before the end, at most as many as they are warned.
     """
 
-    def __init__(self, policy: IdlePolicy, now_s: float) -> None:
+    def __init__(self, policy: IdleSettings, now_s: float, *, save_s: float = SAVE_S) -> None:
         self._policy = policy
+        self._save_s = min(save_s, policy.warning_s)
         self._used_s = self._now_s = self._begun_s = now_s
         self._is_opened = False
         self._state = IdleState.USED
@@ -127,7 +96,7 @@ class IdleWatch:
             self._go_to(IdleState.WARNED)
         if self._state is IdleState.WARNED and self._in_state_s >= policy.warning_s:
             self._go_to(IdleState.SAVING)
-        if self._state is IdleState.SAVING and self._in_state_s >= policy.save_s:
+        if self._state is IdleState.SAVING and self._in_state_s >= self._save_s:
             self._go_to(IdleState.OVER)
         return self._state
 
@@ -135,9 +104,9 @@ class IdleWatch:
         """Return the idle state as pages get it."""
         left_s = None
         if self._state is IdleState.WARNED:
-            left_s = self._policy.warning_s - self._in_state_s + self._policy.save_s
+            left_s = self._policy.warning_s - self._in_state_s + self._save_s
         elif self._state is not IdleState.USED:
-            left_s = self._policy.save_s - self._in_state_s
+            left_s = self._save_s - self._in_state_s
         return IdleView(
             state=self._state,
             idle_s=round(self._idle_s),
@@ -172,7 +141,7 @@ class IdleWatch:
             self._state, self._since_s = state, self._now_s
 
 
-def is_used(policy: IdlePolicy, seen: Observation) -> bool:
+def is_used(policy: IdleSettings, seen: Observation) -> bool:
     """Return whether something computes; True also if the CPU could not be measured."""
     if seen.is_kernel_busy or seen.programs_percent is None:
         return True

@@ -12,12 +12,13 @@ from pathlib import Path
 from dsportal.amounts import SECONDS_PER_HOUR, format_duration
 from dsportal.slurm.errors import PortalError
 from portal.server.base.hub_api import HubError
-from portal.server.base.idle import IdlePolicy, IdleState, IdleWatch, Observation
+from portal.server.base.idle import IdleState, IdleWatch, Observation
 from portal.server.base.periodic import PeriodicCall
 from portal.server.kernel_jobs.kernel_jobs import KernelJobs
 from portal.server.kernel_jobs.known import NOTICE_S, Held
 from portal.server.kernel_jobs.meter import Use
 from portal.server.kernel_jobs.request import GpuRequest
+from portal.settings.idle import IdleSettings
 
 NOTHING = GpuRequest(n_gpus=0, walltime_s=0)
 
@@ -55,7 +56,7 @@ class IdleGpus:
     def __init__(
         self,
         jobs: KernelJobs,
-        policy: IdlePolicy,
+        policy: IdleSettings,
         interval_s: float,
         log: logging.Logger,
         report: Callable[[str, float], Awaitable[None]],
@@ -63,7 +64,7 @@ class IdleGpus:
     ) -> None:
         self._jobs = jobs
         # Somebody has asked for them.
-        self._policy = replace(policy, unopened_s=0.0)
+        self._policy = replace(policy, unopened_minutes=0.0)
         self._interval_s = interval_s
         self._log = log
         self._report = report
@@ -121,7 +122,7 @@ class IdleGpus:
             watched = self._watched.get(kernel_id)
             if watched is None or watched.folder != one.job.folder:
                 name = await self._jobs.notebook_name(kernel_id)
-                watch = IdleWatch(self._policy, now_s)
+                watch = IdleWatch(self._policy, now_s, save_s=0.0)
                 watched = _Watched(watch=watch, folder=one.job.folder, notebook=name)
                 self._watched[kernel_id] = watched
             await self._look_at(kernel_id, watched, one.job.job_id or 0, now_s)

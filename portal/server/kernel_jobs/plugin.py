@@ -9,7 +9,6 @@ from functools import partial
 
 from dsportal.amounts import SECONDS_PER_HOUR
 from portal.server.base.feature import Feature, Plugin, Shared
-from portal.server.base.idle import IdlePolicy
 from portal.server.base.kernel_listener import Death
 from portal.server.kernel_jobs.asking import Letters
 from portal.server.kernel_jobs.cells import Cells
@@ -37,7 +36,7 @@ def load(shared: Shared) -> Feature:
     jobs.look_for_questions = Letters(jobs, settings).look
     name_kernels(shared.server.kernel_manager, KERNEL_ID)
     follow_up = FollowUp(shared.server, jobs.talks, settings, read)
-    policy = replace(IdlePolicy.of(shared.settings), save_s=0.0)
+    policy = shared.settings.idle
     interval_s, report = shared.settings.meter.interval_s, shared.hub.report_given_back
     note_use = shared.use_report.note
     idle = IdleGpus(jobs, policy, interval_s, shared.log, report, note_use)

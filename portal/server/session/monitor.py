@@ -15,7 +15,7 @@ from portal.server.base.authorization import whole_number
 from portal.server.base.cgroup import find_allotment, find_source
 from portal.server.base.gpus import Gpus
 from portal.server.base.hub_api import HubApi, HubError
-from portal.server.base.idle import IdlePolicy, IdleState, IdleWatch, Observation
+from portal.server.base.idle import IdleState, IdleWatch, Observation
 from portal.server.base.kernel_listener import KernelListener
 from portal.server.base.open_notebooks import notebook_of, notebooks_by_kernel
 from portal.server.base.periodic import PeriodicCall
@@ -72,7 +72,7 @@ class SessionMonitor:
         self.meter = _make_meter(environment, settings.meter.interval_s)
         self.has_simulated_gpus = environment.get("PORTAL_GPUS_SIMULATED") == "1"
         self.n_gpus = whole_number(environment.get("PORTAL_N_GPUS", ""), 0)
-        self._idle = IdleWatch(IdlePolicy.of(settings), time.monotonic())
+        self._idle = IdleWatch(settings.idle, time.monotonic())
         self._is_working = is_working
         self._is_suspended = False
         self._notices = notices

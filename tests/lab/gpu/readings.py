@@ -16,14 +16,15 @@ import torch
 
 from deploy.one_machine.gpus import find_gpus, format_gres, parse_nvidia_smi
 from portal.server.base.gpus import GpuReading, Gpus
-from portal.server.base.idle import IdlePolicy, IdleState, IdleWatch, Observation, is_used
+from portal.server.base.idle import IdleState, IdleWatch, Observation, is_used
+from portal.settings.idle import IdleSettings
 from tests.lab.gpu.bench import MIB, Bench
 
 HELD_MIB = 2048
 REST_WITHIN_S = 20.0
 LOOK_EVERY_S = 0.5
 N_SAMPLES = 10
-POLICY = IdlePolicy(after_s=60.0, warning_s=30.0, gpu_percent=5.0, cpu_percent=5.0, save_s=10.0)
+POLICY = IdleSettings(after_minutes=1, warning_minutes=0.5, gpu_percent=5.0, cpu_percent=5.0)
 
 
 class Load:
@@ -249,5 +250,5 @@ def _seen(percents: Percents, now_s: float = 0.0) -> Observation:
 
 
 def _state_after(percents: Percents, seconds: float) -> IdleState:
-    watch = IdleWatch(POLICY, 0.0)
+    watch = IdleWatch(POLICY, 0.0, save_s=10.0)
     return watch.look(_seen(percents, now_s=seconds))

@@ -14,7 +14,8 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from portal.server.base.idle import IdlePolicy, IdleState, IdleWatch, Observation
+from portal.server.base.idle import IdleState, IdleWatch, Observation
+from portal.settings.idle import IdleSettings
 
 N_GPUS = 64
 # GPUs of 50 people: 62 together, so that nobody waits for a session with GPUs.
@@ -102,7 +103,7 @@ def with_sessions_that_hold_gpus(people: Sequence[Person]) -> Day:
     )
 
 
-def with_gpus_of_kernels(people: Sequence[Person], policy: IdlePolicy) -> Day:
+def with_gpus_of_kernels(people: Sequence[Person], policy: IdleSettings) -> Day:
     """Return the day if kernels ask for GPUs at the first cell that trains, and lose idle ones.
 
     Nobody gives GPUs back by hand. All cells run, later where they had to wait.
@@ -136,7 +137,7 @@ def _used_h(people: Sequence[Person]) -> float:
 class _Kernel:
     """The kernel of one person, looked at once a minute."""
 
-    def __init__(self, person: Person, policy: IdlePolicy) -> None:
+    def __init__(self, person: Person, policy: IdleSettings) -> None:
         self.person = person
         self.held_s = self.longest_wait_s = 0.0
         self.n_asked = 0
@@ -174,7 +175,7 @@ class _Kernel:
         if self.waits_since_s is not None:
             self.longest_wait_s = max(self.longest_wait_s, now_s - self.waits_since_s)
         self.waits_since_s = None
-        self._watch = IdleWatch(self._policy, now_s)
+        self._watch = IdleWatch(self._policy, now_s, save_s=0.0)
         self._run(now_s)
 
     def _run(self, now_s: float) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from portal.server.base.idle import IdlePolicy
+from portal.settings.idle import IdleSettings
 from tests.hub.test_kernel_gpus import Session
 from tests.lab.benchmarks.lend.day import (
     NEVER_USED_SHARE,
@@ -114,8 +114,8 @@ async def _measure_kernel(session: Session, kernel: str) -> tuple[float, float]:
 
 def simulate(n_days: int) -> tuple[dict[float, Rounds], Table]:
     """Return the percent saved on simulated days by the share of people who never train."""
-    policy = IdlePolicy(
-        after_s=60.0 * AFTER_MIN, warning_s=60.0 * WARNING_MIN, gpu_percent=5, cpu_percent=5
+    policy = IdleSettings(
+        after_minutes=AFTER_MIN, warning_minutes=WARNING_MIN, gpu_percent=5, cpu_percent=5
     )
     saved, rows = {}, []
     for share in SHARES:

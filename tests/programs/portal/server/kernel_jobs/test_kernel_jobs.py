@@ -24,7 +24,6 @@ from traitlets.config import Config
 
 from dsportal.slurm.states import Phase
 from dsportal.start.follow_up import FOLDER as FOLLOW_UP
-from portal.server.base.idle import IdlePolicy
 from portal.server.base.kernel_listener import Death, KernelListener, Published
 from portal.server.base.private_dir import make_private_dir
 from portal.server.kernel_jobs import kernel_jobs, lend, variables
@@ -647,7 +646,7 @@ def test_idle_gpus_go_back_and_the_kernel_goes_on_in_the_session(
     monkeypatch.setenv("PORTAL_SETTINGS", json.dumps(told))
 
     async def idles(one: Session) -> None:
-        policy = replace(IdlePolicy.of(read_settings(os.environ)), cpu_percent=50.0, save_s=0.0)
+        policy = replace(read_settings(os.environ).idle, cpu_percent=50.0)
         reports: list[str] = []
 
         async def report(notebook: str, idle_s: float) -> None:

@@ -6,25 +6,25 @@ import pytest
 
 from portal.server.base.idle import (
     SAVE_S,
-    IdlePolicy,
     IdleState,
     IdleView,
     IdleWatch,
     Observation,
     is_used,
 )
+from portal.settings.idle import IdleSettings
 from tests.support.told import tables
 
-POLICY = IdlePolicy(after_s=600, warning_s=120, gpu_percent=5.0, cpu_percent=5.0, save_s=30)
+POLICY = IdleSettings(after_minutes=10, warning_minutes=2, gpu_percent=5.0, cpu_percent=5.0)
 STEP_S = 5
 
 
 class SessionMonitor:
     """A session that nothing happens in unless a test says so."""
 
-    def __init__(self, policy: IdlePolicy = POLICY) -> None:
+    def __init__(self, policy: IdleSettings = POLICY) -> None:
         self.now_s = 0.0
-        self.watch = IdleWatch(policy, 0.0)
+        self.watch = IdleWatch(policy, 0.0, save_s=30)
         self.nothing = Observation(
             now_s=0, gpu_percents=(0.0,), is_kernel_busy=False, programs_percent=0.5, input_s=0
         )
@@ -67,9 +67,9 @@ def test_whatever_computes_keeps_the_session_for_ever(use: dict[str, object]) ->
     assert session.go_on(10 * 3600, **use) is IdleState.USED
 
 
-@pytest.mark.parametrize("after_s", [600, 0], ids=["too", "alone"])
-def test_a_session_that_nobody_has_opened_is_given_back_sooner(after_s: int) -> None:
-    session = SessionMonitor(replace(POLICY, after_s=after_s, unopened_s=300))
+@pytest.mark.parametrize("after_minutes", [10, 0], ids=["too", "alone"])
+def test_a_session_that_nobody_has_opened_is_given_back_sooner(after_minutes: int) -> None:
+    session = SessionMonitor(replace(POLICY, after_minutes=after_minutes, unopened_minutes=5))
     # The first sample knows no CPU yet, and a start runs programs of its own.
     session.go_on(5, programs_percent=None)
     session.go_on(5, programs_percent=100)
@@ -80,7 +80,7 @@ def test_a_session_that_nobody_has_opened_is_given_back_sooner(after_s: int) -> 
 
 
 def test_one_that_somebody_has_opened_is_given_back_as_all_are() -> None:
-    session = SessionMonitor(replace(POLICY, unopened_s=300))
+    session = SessionMonitor(replace(POLICY, unopened_minutes=5))
     session.go_on(10, input_s=7)
 
     assert session.go_on(590, input_s=7) is IdleState.USED
@@ -132,7 +132,7 @@ def test_one_short_burst_in_the_window_is_use() -> None:
 
 
 def test_the_policy_is_off_by_default() -> None:
-    session = SessionMonitor(IdlePolicy.of(tables()))
+    session = SessionMonitor(tables().idle)
 
     assert session.go_on(48 * 3600) is IdleState.USED
 
@@ -173,19 +173,14 @@ def test_pages_get_the_time_without_use_and_the_time_until_the_end() -> None:
     ]
 
 
-def test_the_settings_of_the_site_are_the_policy() -> None:
-    idle = {"after_minutes": 10, "warning_minutes": 1 / 3, "gpu_percent": 7, "cpu_percent": 8}
-    idle["unopened_minutes"] = 5
+def test_tabs_have_no_longer_to_save_than_they_are_warned() -> None:
+    policy = replace(POLICY, warning_minutes=1 / 3)
+    watches = [IdleWatch(each, 0.0) for each in (POLICY, policy)]
+    idle = replace(SessionMonitor().nothing, now_s=600)
+    for watch in watches:
+        watch.look(idle)
 
-    assert IdlePolicy.of(tables(idle=idle)) == IdlePolicy(
-        after_s=600,
-        warning_s=20,
-        gpu_percent=7.0,
-        cpu_percent=8.0,
-        save_s=20,
-        unopened_s=300,
-    )
-    assert IdlePolicy.of(tables(idle=idle | {"warning_minutes": 99})).save_s == SAVE_S
+    assert [watch.view().ends_in_s for watch in watches] == [120 + SAVE_S, 20 + 20]
 
 
 def test_a_session_that_is_kept_begins_anew() -> None:

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from portal.server.base.hub_api import HubError
-from portal.server.base.idle import IdlePolicy
 from portal.server.kernel_jobs.idle_gpus import IdleGpus, format_hours
 from portal.server.kernel_jobs.kernel_jobs import KernelJobs
 from portal.server.kernel_jobs.known import Held
 from portal.server.kernel_jobs.meter import USE, Use
 from portal.server.kernel_jobs.request import GpuRequest
+from portal.settings.idle import IdleSettings
 
-POLICY = IdlePolicy(after_s=1800, warning_s=900, gpu_percent=5.0, cpu_percent=5.0, save_s=0)
+POLICY = IdleSettings(after_minutes=30, warning_minutes=15, gpu_percent=5.0, cpu_percent=5.0)
 STEP_S = 60.0
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from portal.server.base.idle import IdlePolicy
+from portal.settings.idle import IdleSettings
 from tests.lab.benchmarks.lend import day
 from tests.lab.benchmarks.lend.day import (
     Cell,
@@ -12,7 +12,7 @@ from tests.lab.benchmarks.lend.day import (
     with_sessions_that_hold_gpus,
 )
 
-POLICY = IdlePolicy(after_s=1800, warning_s=900, gpu_percent=5.0, cpu_percent=5.0, save_s=0)
+POLICY = IdleSettings(after_minutes=30, warning_minutes=15, gpu_percent=5.0, cpu_percent=5.0)
 ONE_CELL = Person(4, 600.0, (Cell(600.0, 1200.0),))
 
 
