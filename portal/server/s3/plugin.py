@@ -33,10 +33,7 @@ def load(shared: Shared) -> Feature:
     settings = shared.settings
     offer_s3(os.environ, settings)
     store = Store(
-        endpoint=settings.s3.endpoint,
-        region=settings.s3.region,
-        buckets=settings.s3.buckets,
-        ca_bundle=settings.s3.ca_bundle,
+        settings.s3,
         home=Path.home(),
         profile=os.environ.get("AWS_PROFILE", "") or "default",
     )

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from portal.server.s3.errors import S3KeysError, S3NotFoundError
 from portal.server.s3.keys import Keys, read_keys
 from portal.server.s3.refusals import in_words
+from portal.settings.s3 import S3Settings
 
 T = TypeVar("T")
 # Neither an ARN nor one of AWS's suffixes, which lead to other hosts.
@@ -51,10 +52,6 @@ class Store:
     """The site's S3 store, with this user's keys.
 
     Args:
-        endpoint: Its address, from the site's settings; empty if there is none.
-        buckets: Those that are shown; if empty, all that the keys list.
-        ca_bundle: File with the authorities that may have signed its certificate; empty for the
-            usual ones.
         home: Has the user's credentials file.
         profile: Name of the keys in that file.
 
@@ -62,21 +59,11 @@ class Store:
         entered: Keys that the user has entered; they are nowhere but here.
     """
 
-    def __init__(
-        self,
-        *,
-        endpoint: str,
-        region: str,
-        buckets: tuple[str, ...],
-        ca_bundle: str,
-        home: Path,
-        profile: str,
-    ) -> None:
-        self.endpoint = endpoint
+    def __init__(self, settings: S3Settings, *, home: Path, profile: str) -> None:
+        self.endpoint = settings.endpoint
         self.entered: Keys | None = None
-        self._region = region
-        self._buckets = buckets
-        self._ca_bundle = ca_bundle
+        self._settings = settings
+        self._buckets = settings.buckets
         self._home = home
         self._profile = profile
         self._made: tuple[Keys, Any] | None = None
@@ -235,7 +222,8 @@ class Store:
         from minio import Minio
 
         address = urlsplit(self.endpoint)
-        trust: dict[str, Any] = {"ca_certs": self._ca_bundle} if self._ca_bundle else {}
+        ca_bundle = self._settings.ca_bundle
+        trust: dict[str, Any] = {"ca_certs": ca_bundle} if ca_bundle else {}
         pool = urllib3.PoolManager(
             timeout=urllib3.Timeout(connect=CONNECT_TIMEOUT_S, read=ANSWER_TIMEOUT_S),
             maxsize=_THREADS,
@@ -258,7 +246,7 @@ class Store:
             session_token=keys.session_token or None,
             secure=address.scheme == "https",
             # Given, so that it is not asked for with each bucket.
-            region=self._region,
+            region=self._settings.region,
             http_client=pool,
         )
 

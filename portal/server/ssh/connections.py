@@ -27,6 +27,7 @@ from portal.server.ssh.sshd import (
     find_sshd,
     sshd_config,
 )
+from portal.settings.ssh import SshSettings
 
 # A full pipe to a slow laptop is to hold sshd up, not to fill the memory of the session.
 _CHUNK_BYTES = 64 * 1024
@@ -112,16 +113,14 @@ class SshConnections:
     """Opens connections and ends them.
 
     Args:
-        limit: Most connections at once; 0 if the site has switched ssh off.
-        forwards_ports: Whether `ssh -L` may lead to TCP ports.
         environ: Variables that logins get.
     """
 
     def __init__(
-        self, *, limit: int, forwards_ports: bool, environ: Mapping[str, str], log: logging.Logger
+        self, settings: SshSettings, environ: Mapping[str, str], log: logging.Logger
     ) -> None:
-        self._limit = limit
-        self._forwards_ports = forwards_ports
+        self._limit = settings.limit
+        self._forwards_ports = settings.forwards_ports
         self._environ = environ
         self._log = log
         self._folder: Path | None = None

@@ -11,12 +11,7 @@ from portal.server.ssh.terminal_warnings import terminal_warnings
 def load(shared: Shared) -> Feature:
     """Take connections, and warn in their terminals."""
     settings = shared.settings
-    connections = SshConnections(
-        limit=settings.ssh.limit,
-        forwards_ports=settings.ssh.forwards_ports,
-        environ=os.environ,
-        log=shared.log,
-    )
+    connections = SshConnections(settings.ssh, os.environ, shared.log)
     warnings = terminal_warnings(connections, shared.session)
 
     async def stop() -> None:

@@ -12,6 +12,7 @@ import pytest
 from portal.server.ssh import connections as module
 from portal.server.ssh.connections import ACTIVE_BYTES, ACTIVE_WINDOW_S, SshConnections, Traffic
 from portal.server.ssh.sshd import SshError, SshLimitError
+from portal.settings.ssh import SshSettings
 
 KEY = "ssh-ed25519 " + "A" * 68
 # In place of sshd: it says back what it hears, until nobody speaks.
@@ -19,9 +20,8 @@ ECHO = "import os\nwhile data := os.read(0, 99): os.write(1, data)"
 
 
 def make(limit: int = 1) -> SshConnections:
-    return SshConnections(
-        limit=limit, forwards_ports=True, environ={"HOME": "/h"}, log=logging.getLogger("test")
-    )
+    settings = SshSettings(limit=limit, forwards_ports=True)
+    return SshConnections(settings, {"HOME": "/h"}, logging.getLogger("test"))
 
 
 def files_in(folder: Path) -> dict[str, Path]:
