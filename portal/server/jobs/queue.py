@@ -114,40 +114,35 @@ class JobQueue:
 
     async def shorten(self, job_id: str, walltime_s: int) -> None:
         """Lower the time limit of a job, so that it may start earlier; raises as `cancel` does."""
-        await self._check_own(job_id)
-        nonce = new_nonce()
-        chosen = ("--all", "--me", f"--jobs={_without_tasks(job_id)}")
-        done = await query(("squeue", *chosen, *TIMES.options(nonce)), timeout_s=TIMEOUT_S)
-        for limit, used in TIMES.rows(done.stdout, nonce):
+        for limit, used in await self._check_own(job_id):
             check_shorter(walltime_s, limit, used)
         words = (f"JobId={_without_tasks(job_id)}", f"TimeLimit={format_walltime(walltime_s)}")
         await query(("scontrol", "update", *words), timeout_s=TIMEOUT_S)
 
-    async def _check_own(self, job_id: str) -> None:
+    async def _check_own(self, job_id: str) -> list[list[str]]:
+        """Refuse a job that cannot be changed here; return its `TIMES`, of an array several."""
         _check_id(job_id)
         if job_id == self._own_job_id:
             raise OptionsError(
                 f"Job {job_id} is this session. Save your work, then stop it in the Control Panel."
             )
+        nonce, found = new_nonce(), []
+        # --all: also in a partition that is hidden, or closed to this user by now.
+        chosen = ("--all", "--me", f"--jobs={_without_tasks(job_id)}")
+        try:
+            done = await query(("squeue", *chosen, *TIMES.options(nonce)), timeout_s=TIMEOUT_S)
+            found = list(TIMES.rows(done.stdout, nonce))
+        except SlurmError as error:
+            if NO_SUCH_JOB not in error.stderr:
+                raise
         # scancel reports success for jobs that have ended, and for jobs of other users.
-        if not await self._is_queued(job_id):
+        if not found:
             raise PortalError(
                 f"You have no job {job_id} that waits or runs, so nothing was changed. "
                 "Choose a job of the list.",
                 http_status=404,
             )
-
-    async def _is_queued(self, job_id: str) -> bool:
-        # --all: also in a partition that is hidden, or closed to this user by now.
-        chosen = ("--all", "--me", f"--jobs={_without_tasks(job_id)}")
-        argv = ["squeue", *chosen, "--noheader", "--format=%i"]
-        try:
-            done = await query(argv, timeout_s=TIMEOUT_S)
-        except SlurmError as error:
-            if NO_SUCH_JOB not in error.stderr:
-                raise
-            return False
-        return bool(done.stdout.strip())
+        return found
 
     async def read_used(self, job_id: str, step_name: str = "") -> str:
         """Return what an ended job used, in words; "" if it is not over, or not known.
