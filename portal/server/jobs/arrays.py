@@ -24,11 +24,7 @@ def array_of(job_id: str) -> str:
 
 
 def count_tasks(states: Iterable[tuple[str, str]]) -> Counts:
-    """Count the tasks of each array of two or more in each state.
-
-    Args:
-        states: Job ids with their states in words.
-    """
+    """Count the tasks of each array of two or more in each state."""
     counts: dict[str, Counter[str]] = {}
     for job_id, state in states:
         if array := array_of(job_id):

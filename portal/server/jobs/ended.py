@@ -18,11 +18,7 @@ LATE_S = 120
 
 
 class EndedJobs:
-    """Asks accounting, and remembers what it has said.
-
-    Args:
-        timeout_s: For one answer.
-    """
+    """Asks accounting, and remembers what it has said."""
 
     def __init__(self, timeout_s: float) -> None:
         self._timeout_s = timeout_s

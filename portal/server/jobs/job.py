@@ -34,16 +34,13 @@ class SlurmJob:
         phase: "waiting", "running", "completed" or "failed", also for a cancelled one; "" for what
             is not known.
         is_over: Whether it ended; its output grows no more.
-        is_session: Whether it carries a session of the portal.
         elapsed: Time that it has run, such as "45 s" or "2 h 5 min"; "" before.
         limit: Its time limit, such as "8 h"; "" for none.
         n_gpus: GPUs on all nodes together.
-        gpu_type: Their type, or "".
         at_s: When it started or, if it is over, ended, in seconds since 1970; infinite while it
             waits.
         starts_at: When Slurm expects it to start, in ISO 8601 with an offset, or "".
         nodes: Its nodes while it runs, in Slurm's short form, or "".
-        actions: What the user can do with it besides cancelling it.
         reason: Why it waits or did not end well, and the next step, in words; "" for neither.
         array: The id of the array below whose row it is listed, or "".
         tasks: Of the row of an array, how many of its tasks are in which state, in words; else "".

@@ -66,7 +66,6 @@ def parse_queue(
 
     Args:
         text: Lines of `QUEUED`; others are skipped.
-        nonce: Prefix of the lines that Slurm itself wrote.
         gpus: From `parse_gpus`: squeue knows those of each node alone.
     """
     jobs = []
@@ -85,7 +84,6 @@ def parse_lists(
     Args:
         queued: Lines of `QUEUED`; others are skipped.
         accounted: Rows of `ENDED`, of which sessions are left out.
-        nonce: Prefix of the lines.
         user_uid: The user's uid, to tell whose cancellation it was.
     """
     ids = {fields[0] for fields in QUEUED.rows(queued, nonce)}

@@ -50,8 +50,6 @@ class JobList:
     """All that the user has started.
 
     Args:
-        queue: The user's jobs.
-        runs: The user's runs.
         read_places: Returns places in the queue in words, by the ids of jobs; None without a hub.
         read_elsewhere: Returns what `parse_elsewhere` takes.
         others: Titles of the clusters besides this session's; "" if there are none to ask for.

@@ -47,11 +47,7 @@ def read_piece(path: Path, offset: int) -> Output:
 
 
 def open_plain(path: Path) -> BinaryIO:
-    """Open a plain file to read.
-
-    Raises:
-        OSError: If it cannot be opened, or is none.
-    """
+    """Open a plain file to read."""
     # O_NONBLOCK, so that a named pipe cannot block a thread of the server.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):

@@ -34,8 +34,6 @@ def likely_paths(text: str, nonce: str, job_id: str, home: Path, user: str) -> I
 
     Args:
         text: Lines of `SUBMITTED`; others are skipped.
-        nonce: Separates the fields.
-        job_id: Whose line counts.
         home: The user's, which has the folder of runs.
         user: Stands for %u.
 
@@ -60,13 +58,7 @@ def likely_paths(text: str, nonce: str, job_id: str, home: Path, user: str) -> I
 
 
 def submitted_scripts(text: str, nonce: str, job_id: str) -> Iterator[Path]:
-    """Yield which file may be the script that a job was submitted with.
-
-    Args:
-        text: Lines of `SUBMITTED`; others are skipped.
-        nonce: Separates the fields.
-        job_id: Whose line counts.
-    """
+    """Yield which file may be the script that a job was submitted with."""
     for row_id, folder, line, _ in SUBMITTED.rows(text, nonce):
         if row_id == job_id:
             yield from (Path(folder) / word for word in _words(line) if word[:1] != "-")

@@ -45,7 +45,6 @@ class Preview:
         options: The script's #SBATCH options: names of sbatch's long options, and values.
         forecast: When and where the job would start, as Slurm says it, or in words why it is
             refused and the next step.
-        is_accepted: Whether Slurm would accept the script.
     """
 
     options: list[tuple[str, str]]
@@ -58,7 +57,6 @@ class JobQueue:
 
     Args:
         own_job_id: The job that runs this session, or "".
-        home: The user's, which has the folder of runs.
     """
 
     def __init__(self, own_job_id: str, home: Path) -> None:
@@ -87,19 +85,12 @@ class JobQueue:
         return jobs
 
     async def cancel(self, job_id: str) -> None:
-        """Cancel a job.
-
-        Raises:
-            OptionsError: If it is no id, or this very session.
-            PortalError: If the user has no queued or running job with this id.
-            SlurmUnavailableError: If Slurm did not answer.
-            SlurmError: If Slurm refused.
-        """
+        """Cancel a job."""
         await self._check_own(job_id)
         await query(["scancel", _without_tasks(job_id)], timeout_s=TIMEOUT_S)
 
     async def change(self, job_id: str, action: Action) -> None:
-        """Hold, release or requeue a job; raises as `cancel` does."""
+        """Hold, release or requeue a job."""
         await self._check_own(job_id)
         try:
             await query(["scontrol", action.value, _without_tasks(job_id)], timeout_s=TIMEOUT_S)
@@ -113,7 +104,7 @@ class JobQueue:
             ) from error
 
     async def shorten(self, job_id: str, walltime_s: int) -> None:
-        """Lower the time limit of a job, so that it may start earlier; raises as `cancel` does."""
+        """Lower the time limit of a job, so that it may start earlier."""
         for limit, used in await self._check_own(job_id):
             check_shorter(walltime_s, limit, used)
         words = (f"JobId={_without_tasks(job_id)}", f"TimeLimit={format_walltime(walltime_s)}")
@@ -177,12 +168,7 @@ class JobQueue:
         )
 
     async def submit(self, script: Path) -> str:
-        """Submit a script and return the job's id; the job runs in the script's folder.
-
-        Raises:
-            OptionsError: If the script cannot be read, or Slurm refuses it.
-            SlurmUnavailableError: If Slurm did not answer.
-        """
+        """Submit a script and return the job's id; the job runs in the script's folder."""
         # Refuses what is no job script with a better sentence than sbatch's.
         text = await asyncio.to_thread(read_script, script)
         argv = [*_as_login(), "sbatch", "--parsable", f"--chdir={script.parent}", str(script)]
@@ -205,11 +191,7 @@ class JobQueue:
         return await asyncio.to_thread(read_piece, path, offset)
 
     async def find_script(self, job_id: str) -> Path:
-        """Return the script that a job was submitted with, if it is still where it was.
-
-        Raises:
-            OptionsError: If it is not, or accounting does not know it.
-        """
+        """Return the script that a job was submitted with, if it is still where it was."""
         _check_id(job_id)
         nonce, text = await self._ask_submitted(job_id)
         scripts = submitted_scripts(text, nonce, job_id)

@@ -43,10 +43,7 @@ class RunRecord:
     """What the folder of a run says.
 
     Attributes:
-        name: Name of the folder.
-        function: Name of the function or script.
         label: What the user calls it, or "".
-        started_s: When it started, in seconds since 1970.
         job_id: Its own Slurm job, or "" if it belongs to a session.
         end: "done", "failed", "stopped" or "saved"; "" if it has not ended as far as is known.
         words: Its result, or why it failed; "" before.
@@ -95,11 +92,7 @@ class FolderSize:
 
 
 def read_record(folder: Path) -> RunRecord | None:
-    """Return what a folder says, or None if it is no run's.
-
-    Raises:
-        OSError: If it cannot be read.
-    """
+    """Return what a folder says, or None if it is no run's."""
     match = NAME.fullmatch(folder.name)
     run = RunFolder(folder)
     plan = _if_whole(run.read_plan)
@@ -129,11 +122,7 @@ def read_record(folder: Path) -> RunRecord | None:
 
 
 def write_label(folder: Path, label: str) -> None:
-    """Keep what the user calls a run; "" removes it.
-
-    Raises:
-        OSError: If it cannot be written.
-    """
+    """Keep what the user calls a run; "" removes it."""
     path = folder / _LABEL_FILE
     if label:
         path.write_text(label, encoding="utf-8")

@@ -17,7 +17,6 @@ class Listing:
 
     Attributes:
         jobs: The user's jobs by their ids, those of the last day that are over included.
-        steps: Ids of steps by their names.
     """
 
     jobs: Mapping[str, SlurmJob]
@@ -29,7 +28,6 @@ class RunView:
     """A run as pages show it.
 
     Attributes:
-        record: What its folder says.
         state: "waiting", "running", "done", "failed", "stopped", "saved", "lost" or "unknown".
         words: Its result, why it failed or why it waits; "" for none of them.
         nodes: Its nodes while it runs, in Slurm's short form, or "".
@@ -62,10 +60,7 @@ def view_run(
     """Return a run as pages show it.
 
     Args:
-        record: What its folder says.
         listing: What Slurm says; None if it did not answer, or need not be asked.
-        size: What its folder holds, or None if not known.
-        now_s: The time, in seconds since 1970.
     """
     if record.end:
         return RunView(record=record, state=record.end, words=record.words, nodes="", size=size)

@@ -34,12 +34,7 @@ _STEPS = Squeue("ij")
 
 
 class Runs:
-    """The runs of one user.
-
-    Args:
-        home: The user's home.
-        queue: The user's jobs.
-    """
+    """The runs of one user."""
 
     def __init__(self, home: Path, queue: JobQueue) -> None:
         self.parent = home / FOLDER
@@ -50,14 +45,10 @@ class Runs:
     async def list_runs(
         self, n: int = N_LISTED, jobs: Sequence[SlurmJob] | None = None
     ) -> list[RunView]:
-        """Return the newest runs, the newest first.
+        """Return the newest `n` runs, the newest first.
 
         Args:
-            n: Most runs to return.
             jobs: The user's jobs, if they were just listed.
-
-        Raises:
-            OSError: If the folder of runs cannot be read.
         """
         records = await asyncio.to_thread(self._read_records, n)
         listing = None
@@ -110,13 +101,7 @@ class Runs:
             ) from error
 
     async def stop(self, name: str) -> None:
-        """End the ranks of a run, with SIGTERM first, and cancel the run that is to follow it.
-
-        Raises:
-            PortalError: If there is no such run, or it does not run, or is on another cluster.
-            SlurmUnavailableError: If Slurm did not answer.
-            SlurmError: If Slurm refused.
-        """
+        """End the ranks of a run, with SIGTERM first, and cancel the run that is to follow it."""
         folder = self.folder(name)
         record = await asyncio.to_thread(read_record, folder)
         if record is not None and record.cluster:
@@ -138,12 +123,7 @@ class Runs:
         await query(["scancel", target, *_next_runs(target, listing)], timeout_s=TIMEOUT_S)
 
     async def remove(self, name: str) -> None:
-        """Remove the folder of a run that has ended.
-
-        Raises:
-            PortalError: If there is no such run.
-            PortalError: If it has not ended.
-        """
+        """Remove the folder of a run that has ended."""
         folder = self.folder(name)
         views = await self.list_runs(n=sys.maxsize)
         if any(view.record.name == name and not view.is_over for view in views):

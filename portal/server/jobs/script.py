@@ -33,11 +33,7 @@ _SHORT = {
 
 
 def read_script(script: Path) -> str:
-    """Return the text of a file.
-
-    Raises:
-        OptionsError: If it cannot be read, or is no job script.
-    """
+    """Return the text of a file."""
     try:
         with open_plain(script) as file:
             # One byte more shows that it is larger.

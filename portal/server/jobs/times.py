@@ -34,7 +34,6 @@ def check_shorter(walltime_s: int, limit: str, used: str) -> None:
     """Refuse a time limit that is not shorter, or over already.
 
     Args:
-        walltime_s: The new limit in seconds.
         limit: The one that the job has, as Slurm prints it.
         used: How long it has run, likewise.
     """
