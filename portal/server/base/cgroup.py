@@ -40,53 +40,24 @@ class Allotment:
     memory_mib: int | None
 
 
-class CgroupV1:
-    """The job's cgroups of version 1."""
-
-    def __init__(self, cpu_dir: Path, memory_dir: Path) -> None:
-        self._cpu_dir = cpu_dir
-        self._memory_dir = memory_dir
-
-    def read(self) -> Usage:
-        """Return the usage so far."""
-        cpu_ns = int((self._cpu_dir / "cpuacct.usage").read_text())
-        held = int((self._memory_dir / "memory.usage_in_bytes").read_text())
-        # "total_": with the steps below the job, in which all its programs run.
-        cache = _stat(self._memory_dir / "memory.stat", "total_inactive_file")
-        return Usage(cpu_s=cpu_ns / 1e9, memory_bytes=max(0, held - cache))
-
-    def memory_limit_mib(self) -> int | None:
-        """Return the memory limit in MiB, or None if there is none."""
-        return _limit_mib((self._memory_dir / "memory.limit_in_bytes").read_text())
-
-    def n_killed_for_memory(self) -> int:
-        """Return how many processes of the job were killed because its memory was full."""
-        # Counted in the step's own folder, not in those above it.
-        files = self._memory_dir.rglob("memory.oom_control")
-        return sum(_stat(path, "oom_kill") for path in files)
-
-    def pids(self) -> list[int]:
-        """Return the process ids of the job on this node."""
-        return _pids(self._memory_dir)
-
-
 class CgroupV2:
     """The job's cgroup of version 2."""
+
+    _held, _limit, _cache = "memory.current", "memory.max", "inactive_file"
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def read(self) -> Usage:
         """Return the usage so far."""
-        cpu_us = _stat(self._folder / "cpu.stat", "usage_usec")
-        held = int((self._folder / "memory.current").read_text())
+        held = int((self._folder / self._held).read_text())
         # The kernel drops this part of the file cache when memory runs short.
-        cache = _stat(self._folder / "memory.stat", "inactive_file")
-        return Usage(cpu_s=cpu_us / 1e6, memory_bytes=max(0, held - cache))
+        cache = _stat(self._folder / "memory.stat", self._cache)
+        return Usage(cpu_s=self._cpu_s(), memory_bytes=max(0, held - cache))
 
     def memory_limit_mib(self) -> int | None:
         """Return the memory limit in MiB, or None if there is none."""
-        return _limit_mib((self._folder / "memory.max").read_text())
+        return _limit_mib((self._folder / self._limit).read_text())
 
     def n_killed_for_memory(self) -> int:
         """Return how many processes of the job were killed because its memory was full."""
@@ -95,6 +66,30 @@ class CgroupV2:
     def pids(self) -> list[int]:
         """Return the process ids of the job on this node."""
         return _pids(self._folder)
+
+    def _cpu_s(self) -> float:
+        return _stat(self._folder / "cpu.stat", "usage_usec") / 1e6
+
+
+class CgroupV1(CgroupV2):
+    """The job's cgroups of version 1, under the controllers cpuacct and memory."""
+
+    _held, _limit = "memory.usage_in_bytes", "memory.limit_in_bytes"
+    # "total_": with the steps below the job, in which all its programs run.
+    _cache = "total_inactive_file"
+
+    def __init__(self, cpu_dir: Path, memory_dir: Path) -> None:
+        super().__init__(memory_dir)
+        self._cpu_dir = cpu_dir
+
+    def n_killed_for_memory(self) -> int:
+        """Return how many processes of the job were killed because its memory was full."""
+        # Counted in the step's own folder, not in those above it.
+        files = self._folder.rglob("memory.oom_control")
+        return sum(_stat(path, "oom_kill") for path in files)
+
+    def _cpu_s(self) -> float:
+        return int((self._cpu_dir / "cpuacct.usage").read_text()) / 1e9
 
 
 class Processes:
@@ -162,7 +157,7 @@ class Processes:
 
 
 # What a source cannot read is an OSError.
-Source = CgroupV1 | CgroupV2 | Processes
+Source = CgroupV2 | Processes
 
 
 def find_source(

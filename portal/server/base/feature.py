@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from jupyter_server.extension.application import ExtensionApp
+from jupyter_server.serverapp import ServerApp
 
 from portal.server.base.guest_rights import GuestRights
 from portal.server.base.hub_api import HubApi
@@ -154,7 +155,7 @@ class Shared:
     kernels: RegisteredKernels = field(default_factory=_NoKernels)
 
     @property
-    def server(self) -> Any:
+    def server(self) -> ServerApp:
         """Jupyter's notebook server."""
         return self.extension.serverapp
 
