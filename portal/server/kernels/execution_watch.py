@@ -5,7 +5,6 @@ from contextlib import suppress
 from typing import Any
 
 from jupyter_server.services.kernels.connection.base import deserialize_msg_from_ws_v1
-from jupyter_server.services.kernels.connection.channels import ZMQChannelsWebsocketConnection
 
 from portal.server.base.kernel_listener import KernelListener, Published
 from portal.server.kernels.execution import Execution
@@ -52,12 +51,8 @@ class ExecutionWatch:
         Args:
             settings: Those of the notebook server's web application.
         """
-        name = "kernel_websocket_connection_class"
-        settings[name] = self.connection_class(shortened(settings[name]))
-
-    def connection_class(self, base: type[ZMQChannelsWebsocketConnection]) -> type[Any]:
-        """Return the class of connections between tabs and kernels that tells this watch."""
-        watch = self
+        name, watch = "kernel_websocket_connection_class", self
+        base: type[Any] = shortened(settings[name])
 
         class WatchedConnection(base):
             """Tells which tab sent which cell."""
@@ -70,8 +65,7 @@ class ExecutionWatch:
                 watch.drop_ended(set(self.multi_kernel_manager.list_kernel_ids()))
                 if not self._tab:
                     self._tab = self.session.session
-                    executions = watch.watch(self.kernel_id)
-                    executions.open_tab(self._tab)
+                    watch.watch(self.kernel_id).open_tab(self._tab)
 
             def disconnect(self) -> None:
                 """Note that the tab is gone; Jupyter may call this twice."""
@@ -86,7 +80,7 @@ class ExecutionWatch:
                     watch.note_request(self.kernel_id, self._tab, incoming_msg, self.subprotocol)
                 super().handle_incoming_message(incoming_msg)
 
-        return WatchedConnection
+        settings[name] = WatchedConnection
 
     def note_request(self, kernel_id: str, tab: str, text: Any, subprotocol: str | None) -> None:
         """Note the cell that a message of a tab sends, if it sends one.
