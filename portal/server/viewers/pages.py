@@ -13,6 +13,8 @@ from dsportal.slurm.errors import PortalError
 from portal.server.viewers.folder import Folder, resolve_folder
 from portal.server.viewers.page import FolderPage, Started, show, start_process
 from portal.server.viewers.viewer import Viewer
+from portal.settings.mlflow import MlflowSettings
+from portal.settings.tensorboard import TensorBoardSettings
 
 # For the file system to say whether a folder is there.
 _STORAGE_TIMEOUT_S = 5.0
@@ -25,9 +27,7 @@ class FolderPages:
 
     Args:
         python: Python of the environment that has it.
-        limit: Most at once in a session.
-        idle_timeout_s: Seconds without a request after which one is stopped. Its address stays and
-            starts it again.
+        limits: Those of the site. The address of one that is stopped as idle starts it again.
         root_dir: The folder that the file browser shows.
         base_url: Path of the notebook server, with a slash at both ends.
         shared_dirs: Folders outside the user's files that may be shown through a link.
@@ -42,8 +42,7 @@ class FolderPages:
         viewer: Viewer,
         *,
         python: str,
-        limit: int,
-        idle_timeout_s: float,
+        limits: TensorBoardSettings | MlflowSettings,
         root_dir: str,
         base_url: str,
         shared_dirs: Sequence[Path],
@@ -54,8 +53,7 @@ class FolderPages:
         self.viewer = viewer
         self.log = log
         self._python = python
-        self._limit = limit
-        self._idle_timeout_s = idle_timeout_s
+        self._limits = limits
         self._root_dir = Path(root_dir)
         self._base_url = base_url
         self._shared_dirs = shared_dirs
@@ -178,7 +176,7 @@ class FolderPages:
 
     def _check_limit(self) -> None:
         n_open = sum(not _has_ended(start) for start in self._starts.values())
-        if self._limit <= n_open:
+        if self._limits.limit <= n_open:
             raise PortalError(
                 f"One more {self.viewer.title} was asked for, but {n_open} are open, the most for"
                 " one session. Stop one in the list of running kernels and terminals, then try"
@@ -228,7 +226,7 @@ class FolderPages:
 
     async def _stop_when_idle(self, page: FolderPage) -> None:
         while page.is_running:
-            left_s = self._used_at[page.id] + self._idle_timeout_s - time.monotonic()
+            left_s = self._used_at[page.id] + self._limits.idle_s - time.monotonic()
             if left_s <= 0:
                 self.log.info("%s of %s is idle and is stopped", self.viewer.title, page.folders)
                 self._asleep[page.id] = page.logdirs

@@ -29,16 +29,14 @@ def load(shared: Shared) -> Feature:
     tensorboards = FolderPages(
         TENSORBOARD,
         python=tensorboard_python(settings),
-        limit=settings.tensorboard.limit,
-        idle_timeout_s=settings.tensorboard.idle_s,
+        limits=settings.tensorboard,
         has_next=True,
         **where,
     )
     mlflow = MlflowPages(
         MLFLOW,
         python=settings.mlflow_python,
-        limit=settings.mlflow.limit,
-        idle_timeout_s=settings.mlflow.idle_s,
+        limits=settings.mlflow,
         **where,
     )
 

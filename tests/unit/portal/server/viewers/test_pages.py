@@ -12,6 +12,7 @@ from portal.server.viewers import pages
 from portal.server.viewers.folder import Folder
 from portal.server.viewers.pages import FolderPages
 from portal.server.viewers.viewer import TENSORBOARD
+from portal.settings.tensorboard import TensorBoardSettings
 
 IDLE_S = 3600.0
 
@@ -20,8 +21,7 @@ def tensorboards() -> FolderPages:
     return FolderPages(
         TENSORBOARD,
         python="",
-        limit=8,
-        idle_timeout_s=IDLE_S,
+        limits=TensorBoardSettings(idle_minutes=IDLE_S / 60),
         root_dir="/",
         base_url="/",
         shared_dirs=(),

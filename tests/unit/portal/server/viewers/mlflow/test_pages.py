@@ -9,6 +9,7 @@ import pytest
 from dsportal.slurm.errors import OptionsError
 from portal.server.viewers.folder import resolve_folder
 from portal.server.viewers.mlflow.pages import MLFLOW, MlflowPages
+from portal.settings.mlflow import MlflowSettings
 
 
 @pytest.fixture
@@ -25,8 +26,7 @@ def pages(home: Path) -> MlflowPages:
     return MlflowPages(
         MLFLOW,
         python="",
-        limit=4,
-        idle_timeout_s=3600,
+        limits=MlflowSettings(),
         root_dir=str(home),
         base_url="/",
         shared_dirs=(),
