@@ -133,7 +133,7 @@ class Shared:
         private_dir: A folder on the node that only the user can enter.
         is_used: Each returns whether its feature works for the user, although no kernel computes.
         notices: Each returns what its feature has to tell in every tab now.
-        folders_shown: Each returns the folders that programs of its feature show, by process id.
+        program_names: Each returns what people call programs of its feature, by process id.
         on_guest_end: Called when a guest who could work here may not any more, and may have kept
             what stands for a login.
     """
@@ -149,7 +149,7 @@ class Shared:
     use_report: UseReport
     is_used: list[Callable[[], bool]] = field(default_factory=list)
     notices: list[Callable[[], Sequence[str]]] = field(default_factory=list)
-    folders_shown: list[Callable[[], Mapping[int, str]]] = field(default_factory=list)
+    program_names: list[Callable[[], Mapping[int, str]]] = field(default_factory=list)
     on_guest_end: list[Callable[[], None]] = field(default_factory=list)
     session: SessionState = field(default_factory=_NoSession)
     kernels: RegisteredKernels = field(default_factory=_NoKernels)

@@ -21,11 +21,10 @@ _CONNECTION = re.compile(r"(^|/)kernel-(?P<id>[0-9a-f-]+)\.json$")
 THE_PORTAL = "The portal"
 KERNEL = "Kernel"
 _RANK = ".worker.rank"
-TENSORBOARD = "TensorBoard"
 _SHELLS = frozenset({"bash", "csh", "dash", "fish", "ksh", "sh", "tcsh", "zsh"})
-_PORTAL_PROGRAM = re.compile(r"/(spawner/(node|programs)|portal/server)/[a-z0-9_/]+\.py$")
-_TENSORBOARD_PROGRAM = re.compile(r"\bportal/server/viewers/tensorboard/process$")
-_MLFLOW_PROGRAM = re.compile(r"\bportal/server/viewers/mlflow/process\.py$")
+_PORTAL_PROGRAM = re.compile(
+    r"/(spawner/(node|programs)|portal/server)/[a-z0-9_/]+(\.py|/process)$"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +72,7 @@ class Activity:
         self,
         gpu_memory_mib: Mapping[int, int],
         notebooks: Mapping[str, str],
-        folders: Mapping[int, str],
+        names: Mapping[int, str],
     ) -> list[ProcessUse]:
         """Return the user's programs that use most: of GPU memory, of the CPU, of memory.
 
@@ -82,12 +81,12 @@ class Activity:
         Args:
             gpu_memory_mib: For each process id.
             notebooks: Path of the notebook of each kernel, by the kernel's id.
-            folders: Folder that a program shows, such as TensorBoard, by process id.
+            names: What people call programs that the portal has started, by process id.
         """
         told = [
             replace(
                 process,
-                name=_with_subject(process, notebooks, folders),
+                name=names.get(process.pid) or _with_notebook(process, notebooks),
                 gpu_memory_mib=gpu_memory_mib.get(process.pid, 0),
             )
             for process in self.processes
@@ -222,10 +221,6 @@ def _name_of_script(command: list[str]) -> str:
         return "Python"
     if words[0].endswith(_RANK):
         return "Rank of run()"
-    if _TENSORBOARD_PROGRAM.search(words[0]):
-        return TENSORBOARD
-    if _MLFLOW_PROGRAM.search(words[0]):
-        return "MLflow"
     return THE_PORTAL if _PORTAL_PROGRAM.search(words[0]) else PurePath(words[0]).name
 
 
@@ -234,14 +229,7 @@ def _kernel_id(command: list[str]) -> str:
     return next((match["id"] for match in found if match), "")
 
 
-def _with_subject(
-    process: ProcessUse, notebooks: Mapping[str, str], folders: Mapping[int, str]
-) -> str:
-    if folder := folders.get(process.pid):
-        return f"{process.name} of {folder}"
-    # One waits for the next click.
-    if process.name == TENSORBOARD:
-        return THE_PORTAL
+def _with_notebook(process: ProcessUse, notebooks: Mapping[str, str]) -> str:
     path = notebooks.get(process.kernel_id, "") if process.kernel_id else ""
     return f"{process.name} of {PurePath(path).name}" if path else process.name
 

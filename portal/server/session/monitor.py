@@ -50,7 +50,7 @@ class SessionMonitor:
 
     Args:
         is_working: Returns whether something but a kernel uses the session.
-        folders_shown: Returns the folders that programs show, such as TensorBoard, by process id.
+        program_names: Returns the names of programs such as TensorBoard by process id.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class SessionMonitor:
         *,
         is_working: Callable[[], bool],
         notices: Sequence[Callable[[], Sequence[str]]],
-        folders_shown: Callable[[], Mapping[int, str]],
+        program_names: Callable[[], Mapping[int, str]],
         use_report: UseReport,
         hub: HubApi,
     ) -> None:
@@ -83,7 +83,7 @@ class SessionMonitor:
         self._cell_runs = CellRuns()
         if self.meter is not None:
             self._cell_runs.listen(listener)
-        self._folders_shown = folders_shown
+        self._program_names = program_names
         # Nobody has opened it yet.
         self._input_s = 0.0
         self._samples: PeriodicCall | None = None
@@ -164,7 +164,7 @@ class SessionMonitor:
             for pid, mib in gpu.memory_mib_of.items():
                 of[pid] = of.get(pid, 0) + mib
         notebooks = await notebooks_by_kernel(self._server.session_manager)
-        shown = self.meter.activity.shown(of, notebooks, self._folders_shown())
+        shown = self.meter.activity.shown(of, notebooks, self._program_names())
         return {
             "processes": shown,
             "cells": cells,

@@ -25,7 +25,7 @@ def load(shared: Shared) -> Feature:
         shared.listener,
         is_working=lambda: any(is_used() for is_used in shared.is_used),
         notices=shared.notices,
-        folders_shown=lambda: dict(ChainMap(*(dict(shown()) for shown in shared.folders_shown))),
+        program_names=lambda: dict(ChainMap(*(dict(names()) for names in shared.program_names))),
         use_report=shared.use_report,
         hub=shared.hub,
     )

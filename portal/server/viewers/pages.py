@@ -83,9 +83,10 @@ class FolderPages:
         done = (start for start in self._starts.values() if start.done())
         return tuple(start.result() for start in done if not _has_ended(start))
 
-    def folders_shown(self) -> dict[int, str]:
-        """Return the folders of those that run, by process id."""
-        return {page.process.pid: page.folders for page in self.running()}
+    def names(self) -> dict[int, str]:
+        """Return what people call those that run, by process id."""
+        title = self.viewer.title
+        return {page.process.pid: f"{title} of {page.folders}" for page in self.running()}
 
     def find(self, page_id: str) -> FolderPage | None:
         """Return the running one with this id, or None."""

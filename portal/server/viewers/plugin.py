@@ -40,7 +40,7 @@ def load(shared: Shared) -> Feature:
         **where,
     )
 
-    shared.folders_shown += [tensorboards.folders_shown, mlflow.folders_shown]
+    shared.program_names += [tensorboards.names, mlflow.names]
 
     async def stop() -> None:
         await asyncio.gather(tensorboards.stop_all(), mlflow.stop_all())

@@ -92,8 +92,8 @@ def test_a_kernel_has_the_name_of_its_notebook() -> None:
 
 
 def test_a_tensorboard_has_the_name_of_its_folder_and_is_the_portals_before() -> None:
-    boards = (use("TensorBoard", pid=7), use("TensorBoard", pid=8))
-    shown = Activity(processes=boards).shown({}, {}, {7: "work/logs"})
+    boards = (use(THE_PORTAL, pid=7), use(THE_PORTAL, pid=8))
+    shown = Activity(processes=boards).shown({}, {}, {7: "TensorBoard of work/logs"})
 
     assert [one.name for one in shown] == ["TensorBoard of work/logs", THE_PORTAL]
 
@@ -126,8 +126,8 @@ def test_a_program_that_has_ended_is_left_out(busy_pid: int) -> None:
             ["/env/lib/tensorboard_data_server/bin/server", "--logdir=logs"],
             "Reader of TensorBoard's logs",
         ),
-        (["python", "-I", str(TENSORBOARD.program)], "TensorBoard"),
-        (["python", "-I", str(MLFLOW.program), "9"], "MLflow"),
+        (["python", "-I", str(TENSORBOARD.program)], THE_PORTAL),
+        (["python", "-I", str(MLFLOW.program), "9"], THE_PORTAL),
         (["slurmstepd: [5.batch]"], "The portal"),
         (["python", "-I", "/e/site-packages/spawner/node/log_keeper.py", "9"], "The portal"),
         ([], "nvidia-smi"),
