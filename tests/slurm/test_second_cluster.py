@@ -4,9 +4,13 @@ import sqlite3
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing
+from typing import Any
 
 import pytest
+import requests
 
+from spawner.installed_paths import SERVER_ENVIRONMENT, SERVER_PROGRAM
+from spawner.session_settings import EXTENSIONS
 from tests.slurm.conftest import USER, jobs_of
 from tests.support import parts
 from tests.support.eventually import eventually, throughout
@@ -19,6 +23,10 @@ from tests.support.second_cluster import (
 
 OTHER_USER = "ada"
 SETTINGS = {"clusters": {NAME: TRAITS}, "watch_running_s": 2.0, "slurm_timeout_s": 3.0}
+REAL_SERVER = {
+    "server_argv": [f"{SERVER_ENVIRONMENT}/{SERVER_PROGRAM}"],
+    "session_settings": {EXTENSIONS: {"portal.server": True}},
+}
 pytestmark = [pytest.mark.cluster, pytest.mark.hub(**SETTINGS)]
 
 
@@ -103,6 +111,37 @@ def test_a_cluster_whose_controller_is_away_takes_no_session_of_the_other_along(
         parts.start("slurmctld")
     assert is_ready(hub, USER)
     assert first_jobs() == [here]
+
+
+@pytest.mark.hub(**SETTINGS, **REAL_SERVER)
+def test_a_sessions_list_of_jobs_has_those_of_the_other_cluster(
+    volta: SecondCluster, hub: PrivateHub
+) -> None:
+    have_session(hub, USER)
+    token = hub.rest("POST", f"/users/{USER}/tokens", {"expires_in": 600}).json()["token"]
+
+    def listed() -> dict[str, Any]:
+        found: dict[str, Any] = requests.get(
+            f"{hub.public_url}/user/{USER}/portal/api/jobs",
+            headers={"Authorization": f"token {token}"},
+            timeout=30,
+        ).json()
+        return found
+
+    def there() -> list[tuple[str, str]]:
+        # A run of a session has no job of its own.
+        jobs = [row["job"] for row in listed()["rows"] if row["job"]]
+        return [(job["id"], job["name"]) for job in jobs if job["cluster"]]
+
+    job = ("sbatch", "--parsable", "--output=/dev/null", "--chdir=/", "--wrap=sleep 600")
+    train = volta.ask(*job, f"--uid={USER}", "--job-name=train")
+    volta.ask(*job, f"--uid={OTHER_USER}")
+    eventually(lambda: there() == [(f"Volta:{train}", "train")], timeout_s=60)
+    assert listed()["missing"] == ""
+
+    volta.kill_controller()
+    eventually(lambda: listed()["missing"].startswith("Your jobs on Volta"), timeout_s=60)
+    assert listed()["problem"] == ""
 
 
 @pytest.mark.hub(**SETTINGS, extension_hours=1, max_extended_hours=12, max_extensions=1)
