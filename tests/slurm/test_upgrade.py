@@ -17,6 +17,7 @@ from tests.slurm.conftest import USER, cancel_all, sessions, start, wait_until_r
 from tests.slurm.installation import InstalledHub
 from tests.support.checkout import CHECKOUT, LIBRARY
 from tests.support.eventually import eventually
+from tests.support.second_cluster import CLUSTERS, NAME, PARTITION, SLURM_CONF, SecondCluster
 
 PACKAGES = (CHECKOUT / "portal", CHECKOUT / "spawner", LIBRARY / "dsportal")
 # What the revision before JupyterHub's newest one lacks.
@@ -25,6 +26,14 @@ OLDER_SCHEMA = (
     "ALTER TABLE spawners DROP COLUMN display_name",
     f"UPDATE alembic_version SET version_num = '{OLDER_REVISION}'",
 )
+FURTHER_CLUSTER = f"""
+[slurm]
+title = "Kepler"
+[clusters.{NAME}]
+title = "Volta"
+slurm_conf = "{SLURM_CONF}"
+[clusters.{NAME}.partitions.{PARTITION}]
+"""
 
 
 def present_package(folder: Path) -> Path:
@@ -115,6 +124,35 @@ def test_sessions_go_on_through_an_upgrade_and_back(site: InstalledHub) -> None:
     assert sessions() == [later_job]
     site.rest("DELETE", f"/users/{USER}/server").raise_for_status()
     eventually(lambda: not sessions(), timeout_s=30)
+
+
+@pytest.mark.release
+def test_a_session_on_a_further_cluster_goes_on_through_a_switch(
+    volta: SecondCluster, site: InstalledHub
+) -> None:
+    line = CLUSTERS.read_text()
+    site.settings.write_text(site.settings.read_text() + FURTHER_CLUSTER)
+    there = {"gpus": 1, "cluster": NAME}
+    site.start_installed()
+    site.rest("POST", f"/users/{USER}").raise_for_status()
+    start(site, there)
+    wait_until_ready(site)
+    jobs = volta.jobs()
+    assert (len(jobs), sessions()) == (1, [])
+
+    site.stop()
+    switch(site, "new")
+    site.start_installed()
+
+    assert site.server(USER)["ready"]
+    assert volta.jobs() == jobs, "the same job runs"
+    site.rest("DELETE", f"/users/{USER}/server").raise_for_status()
+    eventually(lambda: not volta.jobs(), timeout_s=30)
+    eventually(lambda: not site.server(USER), timeout_s=30)
+    start(site, there)
+    wait_until_ready(site)
+    assert (len(volta.jobs()), sessions()) == (1, [])
+    assert CLUSTERS.read_text() == line
 
 
 def test_a_database_of_a_newer_hub_needs_the_copy_which_is_said(site: InstalledHub) -> None:
