@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import os
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -15,6 +14,7 @@ from typing import Any
 from dsportal.errors import LaunchError, hide_frames
 from dsportal.launch import array_tasks, commands
 from dsportal.launch.messages import explain_end, explain_going_on, explain_waiting
+from dsportal.live_output import LiveOutput
 from dsportal.notebook.handle import FILES_LATE_S
 from dsportal.notebook.runs import show
 from dsportal.notebook.sweep_table import Goal, Point, SweepTable
@@ -151,11 +151,11 @@ class Sweep:
         Raises:
             BaseException: The interrupt, after the jobs have been cancelled.
         """
-        screen, lost_since_s = _Screen(), 0.0
+        screen, lost_since_s = LiveOutput(show, print_every_s=0), 0.0
         try:
             while True:
                 table = self.table()
-                screen.draw(table)
+                screen.draw(table.html(_jobs_page()), table.head(), text=str(table))
                 states = {each.state for each in table.points}
                 now_s = time.monotonic()
                 # The files of a job that is over may become visible late.
@@ -280,31 +280,3 @@ def _state(job: commands.JobState | None) -> str:
 def _jobs_page() -> str:
     prefix = os.environ.get("JUPYTERHUB_SERVICE_PREFIX", "")
     return f"{prefix}portal/jobs" if prefix else ""
-
-
-class _Screen:
-    """The table in the cell: redrawn in place on a page, else a line for each change."""
-
-    def __init__(self) -> None:
-        self._display: Any = None
-        self._said = ""
-
-    def draw(self, table: SweepTable) -> None:
-        # Scripts import this module, too, and need no IPython.
-        if "ipykernel" not in sys.modules:
-            if (line := table.head()) != self._said:
-                show(f"{line}\n")
-            self._said = line
-            return
-        from IPython.display import display
-
-        text = str(table)
-        if text == self._said:
-            return
-        self._said = text
-        # Pages that show no HTML show the text.
-        shown = {"text/plain": text, "text/html": table.html(_jobs_page())}
-        if self._display is None:
-            self._display = display(shown, raw=True, display_id=True)
-        else:
-            self._display.update(shown, raw=True)

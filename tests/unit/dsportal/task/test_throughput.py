@@ -131,9 +131,7 @@ def test_the_bar_of_a_run_that_is_not_done_stays_where_it_was(end):
 def drawn_on_a_page(draw: Callable[[LiveOutput], None]) -> list[str]:
     drawn: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            "IPython.display.display", lambda page, *, display_id: drawn.append(page.data)
-        )
+        patch.setattr("IPython.display.display", lambda page, **_: drawn.append(page["text/html"]))
         draw(LiveOutput(print, is_page=True))
     return drawn
 
@@ -142,12 +140,12 @@ def test_a_page_gets_one_bar_that_moves(monkeypatch):
     drawn: list[str] = []
 
     class Shown:
-        def update(self, page):
-            drawn.append(f"again {page.data}")
+        def update(self, page, *, raw):
+            drawn.append(f"again {page['text/html']}")
 
-    def display(page, *, display_id):
+    def display(page, *, raw, display_id):
         assert display_id is True
-        drawn.append(page.data)
+        drawn.append(page["text/html"])
         return Shown()
 
     monkeypatch.setattr("IPython.display.display", display)
