@@ -23,6 +23,7 @@ from dsportal.amounts import format_wait
 from dsportal.errors import LaunchError, printable
 from dsportal.notebook.batch import JobToldToEnd, told_to_end
 from dsportal.notebook.failure import explain_failure
+from dsportal.rendezvous.network import this_node
 from dsportal.task.folder import RunFolder
 from dsportal.task.notebook import Beside, files_beside
 from dsportal.task.plan import End, Failure, Plan
@@ -165,7 +166,7 @@ def _note_failure(folder: RunFolder, plan: Plan, failure: NotebookError, log: Te
     folder.write_failure(
         Failure(
             rank=0,
-            node=os.environ.get("SLURMD_NODENAME") or os.uname().nodename,
+            node=this_node(),
             time_s=time.time(),
             summary=f"{cell}{failure.error}",
             traceback_text=failure.traceback_text,

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TypeGuard
 
+from dsportal.amounts import count
 from dsportal.errors import SessionError
 from dsportal.launch.session import SessionAllocation
 
@@ -26,6 +27,11 @@ class Layout:
     def ranks_per_node(self) -> int:
         """Ranks on each node."""
         return self.n_ranks // self.n_nodes
+
+    @property
+    def words(self) -> str:
+        """Such as "8 GPUs on 2 nodes"."""
+        return f"{count(self.n_ranks, 'GPU')} on {count(self.n_nodes, 'node')}"
 
 
 def parse_layout(gpus: object, nodes: object, n_session_gpus: int) -> Layout:
@@ -87,11 +93,9 @@ def explain_too_many(
     n_gpus = -(-shape.n_ranks // n_nodes) * n_nodes
     if most_nodes is not None and n_nodes > most_nodes:
         n_nodes, n_gpus = most_nodes, most_nodes * most_per_node
-    nodes = "1 node" if shape.n_nodes == 1 else f"{shape.n_nodes} nodes"
     fewer = most_per_node * shape.n_nodes
     return (
-        f"You asked for {shape.n_ranks} GPUs on {nodes}, but no node has more than "
-        f"{most_per_node}. "
+        f"You asked for {shape.words}, but no node has more than {most_per_node}. "
         f"Choose gpus={fewer}{'' if shape.n_nodes == 1 else f', nodes={shape.n_nodes}'} or fewer"
         f"{f', or gpus={n_gpus}, nodes={n_nodes}' if n_nodes > shape.n_nodes else ''}."
     )

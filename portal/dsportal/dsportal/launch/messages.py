@@ -47,9 +47,7 @@ def explain_never(reason: str, shape: Layout, walltime_s: int) -> str | None:
         why = explain_waiting(word, n_gpus=shape.n_ranks)
     else:
         return None
-    gpus = "1 GPU" if shape.n_ranks == 1 else f"{shape.n_ranks} GPUs"
-    nodes = "1 node" if shape.n_nodes == 1 else f"{shape.n_nodes} nodes"
-    asked = f"You asked for {gpus} on {nodes} for {format_duration(walltime_s)}."
+    asked = f"You asked for {shape.words} for {format_duration(walltime_s)}."
     return f"{asked} {why} Slurm calls the limit {word}."
 
 

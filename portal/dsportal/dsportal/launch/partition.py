@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from dsportal.amounts import format_duration
+from dsportal.amounts import count, format_duration
 from dsportal.launch.layout import Layout
 from dsportal.slurm.errors import OptionsError
 from dsportal.slurm.units import parse_time_limit
@@ -82,10 +82,9 @@ def explain_too_large(
 
 
 def _too_many_nodes(shape: Layout, has: str, most: int) -> str:
-    asked = "1 node" if shape.n_nodes == 1 else f"{shape.n_nodes} nodes"
-    nodes = "1 node" if most == 1 else f"{most} nodes"
+    asked = count(shape.n_nodes, "node")
     return (
-        f"You asked for {asked}, but the session's {has} {nodes}. "
+        f"You asked for {asked}, but the session's {has} {count(most, 'node')}. "
         f"Choose gpus={most * shape.ranks_per_node}, nodes={most}, or start a session in a "
         "partition with more."
     )

@@ -21,9 +21,9 @@ from dsportal.launch.step import JobStep
 from dsportal.notebook.point_watch import PointWatch
 from dsportal.notebook.runs import show
 from dsportal.notebook.supervise import supervise
-from dsportal.rendezvous.network import LOOPBACK, address_of_node
+from dsportal.rendezvous.network import this_node
 from dsportal.task.folder import RunFolder
-from dsportal.task.plan import End, Failure, Plan
+from dsportal.task.plan import End, Failure
 from dsportal.task.sweep_folder import SweepFolder
 
 # Slurm sends it some time before the limit, and the site may send it before a preemption.
@@ -73,16 +73,12 @@ def run_ranks(folder: RunFolder, shown: Sequence[int] = (), watch: PointWatch | 
     Returns:
         Exit status for Slurm: srun's, or 0 if the ranks saved a checkpoint to resume from.
     """
-    node = os.environ.get("SLURMD_NODENAME") or os.uname().nodename
     signal.signal(signal.SIGTERM, told_to_end)
     try:
-        plan = folder.read_plan()
         end = supervise(
             folder,
-            plan,
+            folder.read_plan(),
             job_id=int(os.environ["SLURM_JOB_ID"]),
-            node="",
-            host=_host(plan, node),
             shown=shown,
             show=show,
             may_leave_out=False,
@@ -94,18 +90,13 @@ def run_ranks(folder: RunFolder, shown: Sequence[int] = (), watch: PointWatch | 
         return 128 + signal.SIGTERM
     except LaunchError as error:
         failure = Failure(
-            rank=0, node=node, time_s=time.time(), summary=str(error), traceback_text=""
+            rank=0, node=this_node(), time_s=time.time(), summary=str(error), traceback_text=""
         )
         folder.write_failure(failure)
         # Nothing else tells the notebook: it reads the run's folder.
         folder.write_end(End(status=1, reason=str(error)))
         return 1
     return 0 if end.is_saved else end.status
-
-
-def _host(plan: Plan, node: str) -> str:
-    # On one node, nobody else has to reach the store.
-    return LOOPBACK if plan.n_nodes == 1 else address_of_node(node)
 
 
 def told_to_end(number: int, frame: FrameType | None) -> NoReturn:

@@ -63,11 +63,9 @@ def run_notebook(
     )
     command_line = [*words, str(folder.path)]
     started = submit_run(folder, shape, session, walltime_s, command_line, begin=begin, mail=mail)
-    nodes = "1 node" if shape.n_nodes == 1 else f"{shape.n_nodes} nodes"
-    gpus = "1 GPU" if shape.n_ranks == 1 else f"{shape.n_ranks} GPUs"
     start = f", from {begin.replace('T', ' ')[:16]} on" if begin else ""
     show(
-        f"{path.name} is queued as job {started.job_id} with {gpus} on {nodes} for at most "
+        f"{path.name} is queued as job {started.job_id} with {shape.words} for at most "
         f"{format_duration(walltime_s)}{start}. The executed notebook will be "
         f"{files_beside(path, folder).executed.name}, beside it.\n"
     )

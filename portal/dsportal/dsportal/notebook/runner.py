@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from dsportal.amounts import count
 from dsportal.errors import LaunchError, hide_frames
 from dsportal.launch import commands
 from dsportal.launch.layout import Layout, fits_session, parse_layout
@@ -27,7 +28,6 @@ from dsportal.notebook.resume import announce_resumed, copy_checkpoints, find_re
 from dsportal.notebook.runs import runs_of_session
 from dsportal.notebook.runs import show as show_text
 from dsportal.notebook.supervise import supervise
-from dsportal.rendezvous.network import LOOPBACK, address_of_node
 from dsportal.task.call import Call, call_name, make_call
 from dsportal.task.folder import RunFolder
 from dsportal.task.folders import create_folder
@@ -201,15 +201,13 @@ def _submit(
 ) -> Run:
     command = batch_command(folder.path)
     started = submit_run(folder, shape, session, walltime_s, command, mail=mail)
-    plan = folder.read_plan()
-    nodes = "1 node" if shape.n_nodes == 1 else f"{shape.n_nodes} nodes"
+    plan, nodes = folder.read_plan(), count(shape.n_nodes, "node")
     _announce(folder, plan, f"{nodes} as job {started.job_id}", n_cores=session.cores_per_gpu)
     return started
 
 
 def _run_step(folder: RunFolder, plan: Plan, session: SessionAllocation, *, n_shown: int) -> Any:
-    on_one = plan.n_nodes == 1
-    place = session.node if on_one else f"{plan.n_nodes} nodes"
+    place = session.node if plan.n_nodes == 1 else f"{plan.n_nodes} nodes"
     _announce(folder, plan, place, n_cores=plan.cores_per_rank)
     _warn_of_others(session.job_id, folder.name)
     bar = LiveOutput(show_text)
@@ -218,9 +216,6 @@ def _run_step(folder: RunFolder, plan: Plan, session: SessionAllocation, *, n_sh
             folder,
             plan,
             job_id=session.job_id,
-            node=session.node if on_one else "",
-            # On one node, nobody else has to reach the store.
-            host=LOOPBACK if on_one else address_of_node(session.node),
             shown=range(n_shown),
             show=show_text,
             on_pace=partial(draw_pace, bar),
@@ -246,7 +241,8 @@ def _warn_of_others(job_id: int, name: str) -> None:
 
 
 def _announce(folder: RunFolder, plan: Plan, place: str, *, n_cores: int) -> None:
-    ranks, each = (f"{plan.n_ranks} ranks", "each ") if plan.n_ranks > 1 else ("1 rank", "")
+    each = "each " if plan.n_ranks > 1 else ""
     gpu = "a simulated GPU" if plan.simulated_gpus else "a GPU"
-    cores = {0: "", 1: " and 1 core"}.get(n_cores, f" and {n_cores} cores")
-    show_text(f"{ranks} on {place}, {each}with {gpu}{cores}. Logs: {name_place(folder)}\n")
+    cores = f" and {count(n_cores, 'core')}" if n_cores else ""
+    ranks = f"{count(plan.n_ranks, 'rank')} on {place}, {each}with {gpu}{cores}"
+    show_text(f"{ranks}. Logs: {name_place(folder)}\n")

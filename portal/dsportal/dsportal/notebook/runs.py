@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+from dsportal.amounts import count
 from dsportal.errors import LaunchError
 from dsportal.launch import commands
 from dsportal.notebook.handle import Run
@@ -89,8 +90,7 @@ def _open_run(path: Path) -> Run:
 def _place(run: Run) -> str:
     plan = run.folder.read_plan()
     what = "GPU" if plan.executes else "rank"
-    ranks = f"1 {what}" if plan.n_ranks == 1 else f"{plan.n_ranks} {what}s"
-    nodes = "1 node" if plan.n_nodes == 1 else f"{plan.n_nodes} nodes"
+    ranks, nodes = count(plan.n_ranks, what), count(plan.n_nodes, "node")
     job = f", job {run.job_id}" if run.job_id is not None else ""
     return f"{ranks} on {nodes}{job}"
 

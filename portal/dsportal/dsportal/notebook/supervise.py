@@ -16,6 +16,7 @@ from dsportal.launch.step import JobStep, step_argv
 from dsportal.notebook.failure import explain_failure
 from dsportal.notebook.output import RankOutput
 from dsportal.notebook.progress_reader import ThroughputReader
+from dsportal.rendezvous.network import LOOPBACK, address_of_node, this_node
 from dsportal.rendezvous.store import Store
 from dsportal.task.environment import RENDEZVOUS_VARIABLE
 from dsportal.task.folder import RunFolder
@@ -30,8 +31,6 @@ def supervise(
     plan: Plan,
     *,
     job_id: int,
-    node: str,
-    host: str,
     shown: Sequence[int],
     show: Callable[[str], object],
     on_start: Callable[[JobStep], object] = lambda step: None,
@@ -41,8 +40,6 @@ def supervise(
     """Run the ranks to their end: `show` gets their output, `on_start` the running step.
 
     Args:
-        node: The session's node; empty for all nodes of the job.
-        host: IPv4 address for the rendezvous to listen on.
         on_pace: Takes the ranks' progress, once a second if they report any; called from another
             thread.
 
@@ -51,11 +48,12 @@ def supervise(
         ranks are ended first.
     """
     name = folder.path.name
+    is_on_one = plan.n_nodes == 1
     argv = step_argv(
         plan,
         job_id=job_id,
         name=name,
-        node=node,
+        node=this_node() if is_on_one else "",
         working_dir=folder.path,
         command=[*(plan.rank_start or _OWN_RANK_START), str(folder.path)],
     )
@@ -63,7 +61,8 @@ def supervise(
     began_s = time.monotonic()
     with (
         # The store opens first and closes last: ranks and the reader of their progress need it.
-        Store(host) as store,
+        # On one node, nobody else has to reach it.
+        Store(LOOPBACK if is_on_one else address_of_node(this_node())) as store,
         RankOutput(log_paths, shown, show, may_leave_out=may_leave_out) as output,
         ThroughputReader(store, folder, plan.n_ranks, on_pace),
     ):

@@ -2,6 +2,7 @@
 
 import array
 import fcntl
+import os
 import re
 import socket
 import struct
@@ -12,6 +13,11 @@ _SIOCGIFADDR = 0x8915
 _TIMEOUT_S = 10
 _NODE_ADDRESS = re.compile(r"\bNodeAddr=(\S+)")
 LOOPBACK = "127.0.0.1"
+
+
+def this_node() -> str:
+    """Return Slurm's name of this node, which may differ from the host name."""
+    return os.environ.get("SLURMD_NODENAME") or os.uname().nodename
 
 
 def address_of_node(node: str) -> str:
