@@ -16,7 +16,7 @@ from portal.environments.errors import RegistryError
 from portal.environments.languages import PYTHON
 from portal.environments.probe import PROBE_TIMEOUT_S, last_words, quick_problem
 from portal.environments.shipped import write_stand_in
-from portal.environments.uv import PackageIndexes, find_uv, read_package_indexes, run_uv
+from portal.environments.uv import Uv, uv_here
 
 _MARK = "dsportal-image"
 _KERNEL = "ipykernel"
@@ -133,11 +133,11 @@ def ensure_kernel(environment: Environment, node: Node, folder: Path) -> bool:
         f"{python.version}.",
         flush=True,
     )
-    install_kernel(python, folder, find_uv(Path(sys.prefix)), read_package_indexes())
+    install_kernel(python, folder, uv_here())
     return folder.is_dir()
 
 
-def install_kernel(python: ImagePython, folder: Path, uv: Path, indexes: PackageIndexes) -> None:
+def install_kernel(python: ImagePython, folder: Path, uv: Uv) -> None:
     """Install what an image lacks, and what that depends on, into a new folder.
 
     Versions are chosen to fit what the image has, which is imported first.
@@ -150,7 +150,7 @@ def install_kernel(python: ImagePython, folder: Path, uv: Path, indexes: Package
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         for package in python.lacks:
-            _install(package, python, part, uv, indexes)
+            _install(package, python, part, uv)
         if part.is_dir():
             part.replace(folder)
     except OSError as error:
@@ -159,11 +159,9 @@ def install_kernel(python: ImagePython, folder: Path, uv: Path, indexes: Package
         shutil.rmtree(part, ignore_errors=True)
 
 
-def _install(
-    package: str, python: ImagePython, target: Path, uv: Path, indexes: PackageIndexes
-) -> None:
+def _install(package: str, python: ImagePython, target: Path, uv: Uv) -> None:
     with tempfile.TemporaryDirectory(prefix="dsportal-image-") as name:
-        words = [*_install_words(python, target, Path(name)), *indexes.options, package]
+        words = [*_install_words(python, target, Path(name)), *uv.indexes.options, package]
         problem = (
             f"{package} could not be installed for Python {python.version} of the image. The "
             f"output of uv says why. Without a way to a package index, put the wheels of {package} "
@@ -171,7 +169,7 @@ def _install(
             f"~/.config/pip/pip.conf. Or install {package} in the image."
         )
         try:
-            run_uv(uv, words, indexes=indexes, problem=problem)
+            uv.run(*words, problem=problem)
         except RegistryError as error:
             if package == _KERNEL:
                 raise

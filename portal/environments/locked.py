@@ -13,7 +13,7 @@ from portal.environments.errors import RegistryError
 from portal.environments.record import read_group, write_record
 from portal.environments.sharing import share
 from portal.environments.shipped import shipped_environment, write_stand_ins
-from portal.environments.uv import PackageIndexes, run_uv
+from portal.environments.uv import Uv
 
 REQUIREMENTS = "requirements.in"
 LOCK = "requirements.lock"
@@ -37,18 +37,6 @@ class Base:
     python: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Builder:
-    """uv, and where it takes packages from."""
-
-    uv: Path
-    indexes: PackageIndexes
-
-    def run(self, *words: str | Path, problem: str) -> None:
-        """Run uv."""
-        run_uv(self.uv, words, indexes=self.indexes, problem=problem)
-
-
 def requirements_text(files: Iterable[Path], packages: Iterable[str]) -> str:
     """Return the content of requirements files and packages of a command as one file."""
     texts = []
@@ -69,7 +57,7 @@ def requirements_text(files: Iterable[Path], packages: Iterable[str]) -> str:
 
 
 def make_locked(
-    folder: Path, requirements: str, base: Base, builder: Builder, *, group: int | None = None
+    folder: Path, requirements: str, base: Base, uv: Uv, *, group: int | None = None
 ) -> None:
     """Make an environment with a lock; if that fails nothing is left.
 
@@ -82,12 +70,12 @@ def make_locked(
         )
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        _make_empty(folder, base, builder)
+        _make_empty(folder, base, uv)
         if not base.like:
             requirements += "".join(f"{name}\n" for name in _ALWAYS)
-        lock = _compile(folder, requirements, base, builder)
+        lock = _compile(folder, requirements, base, uv)
         _keep(folder, requirements, lock)
-        _sync(folder, builder)
+        _sync(folder, uv)
         write_record(folder, base.like, group)
         if group is not None:
             share(folder, group)
@@ -105,7 +93,7 @@ def update_locked(
     folder: Path,
     packages: Sequence[str],
     base: Base,
-    builder: Builder,
+    uv: Uv,
     check: Callable[[], list[str]],
 ) -> list[str]:
     """Choose the newest versions of what a locked environment requires, and install them.
@@ -117,14 +105,14 @@ def update_locked(
         if base.like:
             _refresh(folder, base)
         wanted = requirements + "".join(f"{package}\n" for package in packages)
-        new_lock = _compile(folder, wanted, base, builder)
+        new_lock = _compile(folder, wanted, base, uv)
         _keep(folder, wanted, new_lock)
         try:
-            _sync(folder, builder)
+            _sync(folder, uv)
             packages = check()
         except BaseException:
             _keep(folder, requirements, lock)
-            _sync(folder, builder)
+            _sync(folder, uv)
             raise
         finally:
             group = read_group(folder)
@@ -147,11 +135,11 @@ def export_locked(folder: Path) -> str:
     return "".join(f"{line.strip()}\n" for line in [*options, *_PIN.findall(lock)])
 
 
-def _make_empty(folder: Path, base: Base, builder: Builder) -> None:
+def _make_empty(folder: Path, base: Base, uv: Uv) -> None:
     if base.like:
         Overlay(folder).make(shipped_environment(Path(base.python)))
         return
-    builder.run(
+    uv.run(
         *("venv", "--quiet", "--no-project", "--python", base.python, folder),
         problem=f"There is no Python {base.python} for it. The output of uv says why. Nothing was "
         "made. Name a version that this node has, or none for the portal's own.",
@@ -169,7 +157,7 @@ def _refresh(folder: Path, base: Base) -> None:
     Overlay(folder).make(shipped)
 
 
-def _compile(folder: Path, requirements: str, base: Base, builder: Builder) -> str:
+def _compile(folder: Path, requirements: str, base: Base, uv: Uv) -> str:
     """Return the lock of `requirements` for the environment in a folder."""
     print("Choosing versions.", flush=True)
     with tempfile.TemporaryDirectory(prefix="dsportal-environment-") as name:
@@ -178,10 +166,10 @@ def _compile(folder: Path, requirements: str, base: Base, builder: Builder) -> s
         words: list[str | Path] = ["--output-file", lock, "--python", folder / "bin/python"]
         if base.like:
             words += _shipped_words(base, Path(name))
-        builder.run(
+        uv.run(
             *("pip", "compile", given, "--generate-hashes", "--no-header", "--no-annotate"),
             *words,
-            *builder.indexes.options,
+            *uv.indexes.options,
             problem=_no_versions(base),
         )
         options = [line for line in requirements.splitlines() if _OF_INDEXES.match(line)]
@@ -215,13 +203,13 @@ def _keep(folder: Path, requirements: str, lock: str) -> None:
     write_whole(folder / LOCK, lock.encode())
 
 
-def _sync(folder: Path, builder: Builder) -> None:
+def _sync(folder: Path, uv: Uv) -> None:
     print("Installing.", flush=True)
     try:
-        builder.run(
+        uv.run(
             *("pip", "sync", "--allow-empty-requirements"),
             *(folder / LOCK, "--python", folder / "bin/python"),
-            *builder.indexes.options,
+            *uv.indexes.options,
             problem="The packages could not be installed. The output of uv says why. Nothing was "
             "changed. If the disk is full, make room or choose another folder.",
         )

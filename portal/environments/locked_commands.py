@@ -15,7 +15,6 @@ from portal.environments.entry import Environment
 from portal.environments.errors import RegistryError
 from portal.environments.locked import (
     Base,
-    Builder,
     export_locked,
     make_locked,
     requirements_text,
@@ -33,7 +32,7 @@ from portal.environments.registry import (
 )
 from portal.environments.sharing import closed_folder, group_id, group_name
 from portal.environments.shipped import shipped_environment
-from portal.environments.uv import find_uv, read_package_indexes
+from portal.environments.uv import uv_here
 from portal.packages.cli import Kernel, kernels
 
 OWN_ENVIRONMENTS = Path(".local/share/data-scientist-portal/environments")
@@ -116,10 +115,10 @@ def make_environment(arguments: argparse.Namespace) -> int:
     requirements = requirements_text(arguments.requirements, arguments.packages)
     base = _base(arguments.like, arguments.python)
     group = None if arguments.share is None else group_id(arguments.share, folder)
-    builder = _builder()
+    uv = uv_here()
     print(f"Making {folder}.", flush=True)
     with interrupted_by(signal.SIGTERM, signal.SIGHUP):
-        make_locked(folder, requirements, base, builder, group=group)
+        make_locked(folder, requirements, base, uv, group=group)
         try:
             print("Trying the kernel.", flush=True)
             add_entry(path, arguments.id, table | {"packages": _tried(environment)}, is_own=True)
@@ -176,7 +175,7 @@ def update_environment(arguments: argparse.Namespace) -> int:
         return _tried(environment)
 
     with interrupted_by(signal.SIGTERM, signal.SIGHUP):
-        packages = update_locked(folder, arguments.packages, base, _builder(), check)
+        packages = update_locked(folder, arguments.packages, base, uv_here(), check)
     path = Path.home() / OWN_PATH
     change_entry(path, arguments.id, {"packages": packages, **variables_like(like)})
     print(f"{arguments.id}: updated. Restart its kernels.")
@@ -214,10 +213,6 @@ def _tried(environment: Environment) -> list[str]:
     if trial.problem:
         raise RegistryError(f"{environment.id} does not work. {trial.problem}")
     return list(trial.packages or ())
-
-
-def _builder() -> Builder:
-    return Builder(uv=find_uv(Path(sys.prefix)), indexes=read_package_indexes())
 
 
 def _base(like: str | None, python: str | None) -> Base:

@@ -1,7 +1,6 @@
 """The user's own environments: where they are, what space they use, what was made for them."""
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,61 +17,34 @@ _BYTES_PER_MIB = 1024 * 1024
 _OF_KNOWN_SIZE = frozenset({Kind.VIRTUALENV, Kind.CONDA, Kind.IMAGE})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnEnvironment:
-    """An environment of the user's.
+def own_environments(home: Path) -> list[dict[str, Any]]:
+    """Look at the environments of the user with this home; it takes as long as the disks do.
 
-    Attributes:
-        place: Where it is, with "~" for the home; modules by name.
-        is_gone: Whether its folder or file is no longer there.
-        is_locked: Whether `dsportal environments new` made it, so that it can be updated.
-        is_deleted: Whether its files go when it is removed.
-        group: Name of the group that it is shared with, or "".
+    Returns:
+        JSON of each: "place" has "~" for the home, or modules by name; "size_mib" is null if it is
+        not known; "is_gone" says that its folder or file is no longer there, "is_locked" that
+        `dsportal environments new` made it, so that it can be updated, and "is_deleted" that its
+        files go when it is removed; "group" shares it, or is "".
     """
-
-    environment: Environment
-    place: str
-    size_mib: float | None
-    is_gone: bool
-    is_locked: bool
-    is_deleted: bool
-    group: str
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        one = self.environment
-        return {
-            "id": one.id,
-            "name": one.name,
-            "kernel": one.kernel_name,
-            "kind": one.kind.value,
-            "place": self.place,
-            "size_mib": self.size_mib,
-            "is_gone": self.is_gone,
-            "is_locked": self.is_locked,
-            "is_deleted": self.is_deleted,
-            "group": self.group,
-        }
-
-
-def own_environments(home: Path) -> list[OwnEnvironment]:
-    """Look at the environments of the user with this home; it takes as long as the disks do."""
     found = read_registry(site_path(), home).environments
     return [_look_at(one, home) for one in found if one.is_own]
 
 
-def _look_at(environment: Environment, home: Path) -> OwnEnvironment:
+def _look_at(environment: Environment, home: Path) -> dict[str, Any]:
     path = environment.path
     is_gone = path is not None and not os.path.exists(path)
-    return OwnEnvironment(
-        environment=environment,
-        size_mib=None if is_gone else size_mib(environment),
-        is_gone=is_gone,
-        is_locked=path is not None and is_locked(path),
-        is_deleted=path in files_made_here(environment, home),
-        place=_short(path, home) if path else " ".join(environment.modules),
-        group=_group(path) if path else "",
-    )
+    return {
+        "id": environment.id,
+        "name": environment.name,
+        "kernel": environment.kernel_name,
+        "kind": environment.kind.value,
+        "place": _short(path, home) if path else " ".join(environment.modules),
+        "size_mib": None if is_gone else size_mib(environment),
+        "is_gone": is_gone,
+        "is_locked": path is not None and is_locked(path),
+        "is_deleted": path in files_made_here(environment, home),
+        "group": _group(path) if path else "",
+    }
 
 
 def _short(path: Path, home: Path) -> str:

@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,20 +76,32 @@ def parse_pip_config(printed: str) -> PackageIndexes:
     )
 
 
-def run_uv(uv: Path, words: Sequence[str | Path], *, indexes: PackageIndexes, problem: str) -> None:
-    """Run uv with its progress on the terminal.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uv:
+    """uv, and where it takes packages from."""
 
-    If it fails, `problem` is what to say below what uv itself said.
-    """
-    # A uv.toml or pyproject.toml in the current folder may be somebody else's.
-    environ = {**indexes.variables, **os.environ, "UV_NO_CONFIG": "1"}
-    done = subprocess.run(
-        [uv, *words],
-        cwd="/",
-        env=environ,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        check=False,
-    )
-    if done.returncode != 0:
-        raise RegistryError(problem)
+    program: Path
+    indexes: PackageIndexes
+
+    def run(self, *words: str | Path, problem: str) -> None:
+        """Run it with its progress on the terminal.
+
+        If it fails, `problem` is what to say below what uv itself said.
+        """
+        # A uv.toml or pyproject.toml in the current folder may be somebody else's.
+        environ = {**self.indexes.variables, **os.environ, "UV_NO_CONFIG": "1"}
+        done = subprocess.run(
+            [self.program, *words],
+            cwd="/",
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise RegistryError(problem)
+
+
+def uv_here() -> Uv:
+    """Return the uv of this environment, with the indexes that pip has here."""
+    return Uv(program=find_uv(Path(sys.prefix)), indexes=read_package_indexes())

@@ -26,7 +26,6 @@ from dsportal.scaling.study_config import (
     Measurement,
     fit_point,
     make_configs,
-    measurement_of_json,
     summarize,
 )
 from dsportal.scaling.study_models import MODELS, measure_function, measure_model
@@ -77,7 +76,7 @@ class Study:
     def save(self) -> None:
         """Write the measurements; a reader sees the old file or the new one."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        rows = [each.as_json() for each in self.measurements]
+        rows = [asdict(each) for each in self.measurements]
         text = json.dumps({"name": self.name, "measurements": rows}, indent=1)
         # A study that is stopped here keeps its measurements.
         write_whole(self.folder / "study.json", text.encode())
@@ -143,7 +142,8 @@ def load(name: str, folder: Path) -> Study:
     """Return a study with its earlier measurements; without any if `folder` has none."""
     path = folder / "study.json"
     rows = json.loads(path.read_text())["measurements"] if path.is_file() else []
-    return Study(name, folder, [measurement_of_json(row) for row in rows])
+    found = [Measurement(**{**row, "config": Config(**row["config"])}) for row in rows]
+    return Study(name, folder, found)
 
 
 def complete(study: Study, configs: Sequence[Config], measure: Measure) -> Study:

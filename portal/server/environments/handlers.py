@@ -61,8 +61,7 @@ def _read_choices() -> dict[str, Any]:
 
 async def _list_own(_: APIHandler) -> list[Any]:
     # Their sizes take as long as the file systems do.
-    found = await asyncio.to_thread(own_environments, Path.home())
-    return [one.as_json() for one in found]
+    return await asyncio.to_thread(own_environments, Path.home())
 
 
 async def _export(_: APIHandler, id_: str) -> dict[str, str]:

@@ -3,8 +3,8 @@
 import re
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from dsportal.errors import LaunchError
 from dsportal.launch.layout import Layout
@@ -58,15 +58,6 @@ class Measurement:
     spread: float
     step_s: float
     n_steps: int
-
-    def as_json(self) -> dict[str, Any]:
-        """Return plain values that JSON can hold."""
-        return asdict(self)
-
-
-def measurement_of_json(values: dict[str, Any]) -> Measurement:
-    """Return the measurement from `values`, which `as_json` returned."""
-    return Measurement(**{**values, "config": Config(**values["config"])})
 
 
 def make_configs(

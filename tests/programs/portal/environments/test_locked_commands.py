@@ -121,10 +121,10 @@ def test_another_file_than_the_locked_one_is_not_installed(
 ) -> None:
     sync = locked._sync
 
-    def sync_with_another_hash(folder: Path, builder: locked.Builder) -> None:
+    def sync_with_another_hash(folder: Path, uv: locked.Uv) -> None:
         lock = folder / locked.LOCK
         lock.write_text(re.sub("sha256:[0-9a-f]{64}", f"sha256:{'0' * 64}", lock.read_text()))
-        sync(folder, builder)
+        sync(folder, uv)
 
     monkeypatch.setattr(locked, "_sync", sync_with_another_hash)
 

@@ -127,7 +127,7 @@ def test_an_environment_that_is_there_is_shared_and_taken_back(
     said = capfd.readouterr().out
     assert f"Others in the group nogroup take it with: dsportal environments add {folder}" in said
     (listed,) = own_environments(Path.home())
-    assert listed.group == "nogroup"
+    assert listed["group"] == "nogroup"
 
     assert environments("unshare", "mine") == 0
     with pytest.raises(PermissionError):
@@ -135,7 +135,7 @@ def test_an_environment_that_is_there_is_shared_and_taken_back(
     assert "the group nogroup cannot use it any more" in capfd.readouterr().out
     assert folder.stat().st_mode & 0o077 == 0
     (listed,) = own_environments(Path.home())
-    assert listed.group == ""
+    assert listed["group"] == ""
     assert environments("check", "mine") == 0
 
     after = cached.stat()
