@@ -20,7 +20,7 @@ from portal.environments.image import (
     read_key,
 )
 from portal.environments.image_kernel import ensure_kernel
-from portal.environments.languages import languages
+from portal.environments.languages import LANGUAGES
 from portal.environments.locked_commands import (
     IntermixedParser,
     add_locked_commands,
@@ -76,7 +76,7 @@ def _describe_add(parser: argparse.ArgumentParser) -> None:
     )
     place.add_argument("--interpreter", metavar="FILE", help="any other interpreter")
     parser.add_argument("--name", help="name in the launcher")
-    parser.add_argument("--language", choices=languages(), help="language of the kernel")
+    parser.add_argument("--language", choices=LANGUAGES, help="language of the kernel")
     parser.add_argument(
         "--program", help="interpreter inside the environment (default: the language's)"
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from portal.environments.errors import RegistryError
-from portal.environments.languages import PYTHON, Language, languages
+from portal.environments.languages import LANGUAGES, PYTHON, Language
 
 # What Jupyter accepts in the name of a kernel.
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,60}", re.ASCII)
@@ -117,10 +117,10 @@ def parse_entry(id_: str, table: object, *, where: str, is_own: bool = False) ->
 
 
 def _language(value: object, place: str) -> Language:
-    known = languages()
-    if not isinstance(value, str) or value not in known:
-        raise RegistryError(f"language in {place} is {value!r:.60}. There are: {', '.join(known)}.")
-    return known[value]
+    if not isinstance(value, str) or value not in LANGUAGES:
+        known = ", ".join(LANGUAGES)
+        raise RegistryError(f"language in {place} is {value!r:.60}. There are: {known}.")
+    return LANGUAGES[value]
 
 
 def _text(value: object, key: str, place: str) -> str:

@@ -1,9 +1,5 @@
-"""Languages of kernels: Python and R, and a folder for each further one."""
+"""Languages of kernels."""
 
-import functools
-import importlib
-import pkgutil
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -29,13 +25,13 @@ class Language:
 
 PYTHON = Language(name="python", program="python3", needs="ipykernel")
 R = Language(name="r", program="R", needs="IRkernel")
-
-
-@functools.cache
-def languages() -> Mapping[str, Language]:
-    """Return all languages by name: each package in this folder has a `LANGUAGE`."""
-    further = (
-        importlib.import_module(f"{__name__}.{found.name}").LANGUAGE
-        for found in pkgutil.iter_modules(__path__)
-    )
-    return {one.name: one for one in (PYTHON, *further, R)}
+# For old code: any interpreter of it, such as CPython 2.7 or Jython.
+PYTHON2 = Language(
+    name="python2",
+    program="python2",
+    needs="Python 2",
+    # A syntax error in Python 3, whatever the program is called.
+    probe=("-c", "import ast, json; exec('print 0')"),
+    driver="portal.environments.python2_kernel",
+)
+LANGUAGES = {one.name: one for one in (PYTHON, PYTHON2, R)}
