@@ -28,7 +28,7 @@ from dsportal.scaling.study_config import (
     make_configs,
     summarize,
 )
-from dsportal.scaling.study_models import MODELS, measure_function, measure_model
+from dsportal.scaling.study_models import MODELS, measure_steps
 from dsportal.scaling.study_report import render_report, render_table
 from dsportal.task.folders import folder_title, parent_folder
 from dsportal.whole_file import write_whole
@@ -122,9 +122,8 @@ def scaling(
     path = folder or parent_folder() / "studies" / f"{folder_title(name)}-{key}"
 
     def measure(config: Config) -> Sequence[Sequence[float]]:
-        work = measure_model if isinstance(train, str) else measure_function
         found: Sequence[Sequence[float]] = run(
-            work,
+            measure_steps,
             train,
             config,
             steps,

@@ -18,29 +18,19 @@ LEAST_PROBE_STEPS = 3
 OTHERS_WITHIN_S = 300.0
 
 
-def measure_model(name: str, config: Config, n_steps: int, n_warmup_steps: int) -> list[float]:
-    """Return the seconds of each step of a network on random images; runs on a rank.
-
-    `name` is a key of MODELS; warm-up steps come first and are not measured.
-    """
-    _set_threads(config)
-    return _timed(_keras_step(name, config), n_steps, n_warmup_steps)
-
-
-def measure_function(
-    make_step: Callable[..., Callable[[], object]],
+def measure_steps(
+    train: str | Callable[..., Callable[[], object]],
     config: Config,
     n_steps: int,
     n_warmup_steps: int,
 ) -> list[float]:
-    """Return the seconds of each step of a user's own training; runs on a rank.
+    """Return the seconds of each step of a training; runs on a rank.
 
     Args:
-        make_step: Takes batch size and precision, returns a function that runs one step.
+        train: A key of MODELS, which is trained on random images, or a user's own function. It
+            takes batch size and precision, and returns a function that runs one step.
     """
-    _set_threads(config)
-    step = make_step(config.batch_size, config.precision)
-    return _timed(step, n_steps, n_warmup_steps)
+    return _timed(_step_of(train, config), n_steps, n_warmup_steps)
 
 
 def measure_for(
@@ -49,16 +39,12 @@ def measure_for(
     """Train for a limited time; runs on a rank.
 
     Args:
-        train: A key of MODELS, or a user's own function as in `measure_function`.
+        train: As for `measure_steps`.
 
     Returns:
         Seconds of each measured step; the same number on every rank, as rank 0 decides it.
     """
-    _set_threads(config)
-    if isinstance(train, str):
-        step = _keras_step(train, config)
-    else:
-        step = train(config.batch_size, config.precision)
+    step = _step_of(train, config)
     # Frameworks compile and allocate in the first steps.
     _timed(step, 0, N_PROBE_WARMUP_STEPS)
     store = StoreClient(os.environ["HOROVOD_GLOO_RENDEZVOUS_ADDR"], "probe")
@@ -95,11 +81,16 @@ def _timed(step: Callable[[], object], n_steps: int, n_warmup_steps: int) -> lis
     return times_s
 
 
-def _set_threads(config: Config) -> None:
+def _step_of(
+    train: str | Callable[..., Callable[[], object]], config: Config
+) -> Callable[[], object]:
     # Frameworks read these once, when they are imported.
     if config.n_threads:
         os.environ["OMP_NUM_THREADS"] = str(config.n_threads)
         os.environ["TF_NUM_INTRAOP_THREADS"] = str(config.n_threads)
+    if isinstance(train, str):
+        return _keras_step(train, config)
+    return train(config.batch_size, config.precision)
 
 
 def _keras_step(name: str, config: Config) -> Callable[[], object]:
