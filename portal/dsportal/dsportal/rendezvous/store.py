@@ -18,6 +18,7 @@ import secrets
 import socket
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -98,8 +99,8 @@ class _Server(ThreadingHTTPServer):
         # The kernel knows the owner of the other end only if it is on this node.
         self._checks_owner = host.startswith("127.")
         self._lock = threading.Lock()
-        self._values: dict[str, dict[str, bytes]] = {}
-        self._put_at_s: dict[str, dict[str, float]] = {}
+        # By scope and key, with the time at which each was put.
+        self._values: dict[str, dict[str, tuple[float, bytes]]] = {}
         self._done: dict[str, set[str]] = {}
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
@@ -116,27 +117,26 @@ class _Server(ThreadingHTTPServer):
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Print nothing: Slurm reports a rank that is gone."""
 
-    def put(self, scope: str, key: str, value: bytes) -> None:
+    def put(self, scope: str, key: str, value: bytes) -> bytes:
         with self._lock:
-            self._values.setdefault(scope, {})[key] = value
-            self._put_at_s.setdefault(scope, {})[key] = time.monotonic()
+            self._values.setdefault(scope, {})[key] = (time.monotonic(), value)
+        return b""
 
     def received(self, scope: str) -> dict[str, tuple[float, bytes]]:
         with self._lock:
-            put_at_s = self._put_at_s.get(scope, {})
-            values = self._values.get(scope, {})
-            return {key: (put_at_s[key], value) for key, value in values.items() if key in put_at_s}
+            return dict(self._values.get(scope, {}))
 
     def value(self, scope: str, key: str) -> bytes | None:
         with self._lock:
-            return self._values.get(scope, {}).get(key)
+            return self._values.get(scope, {}).get(key, (0.0, None))[1]
 
-    def add(self, scope: str, key: str, amount: int) -> bytes:
+    def add(self, scope: str, key: str, amount: bytes) -> bytes:
         with self._lock:
             values = self._values.setdefault(scope, {})
             # Under the lock, so that no rank's addition is lost.
-            values[key] = str(int(values.get(key, b"0")) + amount).encode()
-            return values[key]
+            total = str(int(values.get(key, (0.0, b"0"))[1]) + int(amount)).encode()
+            values[key] = (time.monotonic(), total)
+            return total
 
     def finish(self, scope: str, key: str) -> None:
         """Record that a rank has read all that it needs; the last one empties the scope.
@@ -167,43 +167,35 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer with a value, or with 404 until a rank has put it."""
-        place = self._place()
-        if place is None:
-            return
-        value = self.server.value(*place)
-        if value is None:
-            self._answer(HTTPStatus.NOT_FOUND)
-        else:
-            self._answer(HTTPStatus.OK, value)
+        if (place := self._place()) is not None:
+            value = self.server.value(*place)
+            self._answer(HTTPStatus.NOT_FOUND if value is None else HTTPStatus.OK, value or b"")
 
     def do_PUT(self) -> None:
         """Store a value."""
-        place = self._place()
-        body = self._body() if place is not None else None
-        if place is not None and body is not None:
-            self.server.put(*place, body)
-            self._answer(HTTPStatus.OK)
+        self._take(self.server.put)
 
     def do_POST(self) -> None:
         """Add to a number and answer with the sum."""
+        self._take(self.server.add)
+
+    def do_DELETE(self) -> None:
+        """Record that a rank is done with a scope."""
+        if (place := self._place()) is not None:
+            self.server.finish(*place)
+            self._answer(HTTPStatus.OK)
+
+    def _take(self, take: Callable[[str, str, bytes], bytes]) -> None:
         place = self._place()
         body = self._body() if place is not None else None
         if place is None or body is None:
             return
         try:
-            total = self.server.add(*place, int(body))
+            answer = take(*place, body)
         except ValueError:
             self._answer(HTTPStatus.BAD_REQUEST)
         else:
-            self._answer(HTTPStatus.OK, total)
-
-    def do_DELETE(self) -> None:
-        """Record that a rank is done with a scope."""
-        place = self._place()
-        if place is None:
-            return
-        self.server.finish(*place)
-        self._answer(HTTPStatus.OK)
+            self._answer(HTTPStatus.OK, answer)
 
     def _body(self) -> bytes | None:
         length = self.headers.get("Content-Length", "")
