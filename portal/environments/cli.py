@@ -1,7 +1,9 @@
 """The commands `dsportal environments add`, `list`, `check` and `remove`."""
 
 import argparse
+import contextlib
 import os
+import re
 import shutil
 import signal
 from pathlib import Path
@@ -25,11 +27,11 @@ from portal.environments.locked_commands import (
     IntermixedParser,
     add_locked_commands,
     interrupted_by,
+    variables_like,
 )
 from portal.environments.own import delete, files_made_here, kernel_folder, size_mib
-from portal.environments.place import find_place, variables_of
 from portal.environments.probe import EnvironmentTrial, probe_node, try_environment
-from portal.environments.record import is_locked
+from portal.environments.record import is_locked, read_like
 from portal.environments.registry import (
     OWN_PATH,
     SITE_PATH,
@@ -117,11 +119,13 @@ def add_environment(arguments: argparse.Namespace) -> int:
     keys = (*(kind.value for kind in Kind), "name", "language", "program", "logo", "binds")
     table = {key: value for key in keys if (value := getattr(arguments, key)) is not None}
     if not {kind.value for kind in Kind} & set(table):
-        place = find_place(arguments.id)
-        arguments.id = place.id
-        table |= {place.kind.value: str(place.path)}
-    if Kind.VIRTUALENV.value in table:
-        table |= variables_of(Path(table["virtualenv"]).expanduser())
+        arguments.id, kind, place = _find_place(arguments.id)
+        table |= {kind.value: str(place)}
+    folder = Path(table.get("virtualenv", "")).expanduser()
+    # Outside of a session no kernel is known; its packages are found all the same.
+    with contextlib.suppress(RegistryError):
+        if "virtualenv" in table and is_locked(folder):
+            table |= variables_like(read_like(folder))
     path = site_path() if arguments.site else Path.home() / OWN_PATH
     made = ""
     if is_source(table.get("image", "")):
@@ -143,6 +147,29 @@ def add_environment(arguments: argparse.Namespace) -> int:
     works = "" if arguments.untried else f"{arguments.id}: works on this machine.\n"
     print(f"{works}Added to {path}. Running sessions offer it within a minute, if it works there.")
     return 0
+
+
+def _find_place(text: str) -> tuple[str, Kind, Path]:
+    """Return a short name for an environment at a path, and what is there."""
+    if "/" not in text:
+        raise RegistryError(
+            f"Say where {text!r:.60} is: dsportal environments add PATH, or {text} with one of "
+            f"{', '.join(f'--{kind.value}' for kind in Kind)}."
+        )
+    path = Path(text).expanduser().absolute()
+    stem = path.stem if path.suffix in {".sif", ".simg"} else path.name
+    id_ = re.sub(r"[^a-z0-9._-]+", "-", stem.lower()).lstrip("._-")
+    # First, since a conda environment may hold a pyvenv.cfg, too.
+    if os.path.isdir(path / "conda-meta"):
+        return id_, Kind.CONDA, path
+    if os.path.isfile(path / "pyvenv.cfg") or is_locked(path):
+        return id_, Kind.VIRTUALENV, path
+    if os.path.isfile(path):
+        return id_, Kind.IMAGE, path
+    raise RegistryError(
+        f"{path} is neither a virtual or conda environment nor an image, or cannot be read. Name "
+        "the folder that holds its bin, or an image file."
+    )
 
 
 def _tried(

@@ -10,7 +10,7 @@ from dsportal.launch.messages import explain_end, explain_going_on, explain_wait
 from dsportal.launch.used import read_used
 from dsportal.live_output import LiveOutput
 from dsportal.notebook.failure import explain_failure
-from dsportal.notebook.log_tail import LogTail
+from dsportal.notebook.output import LogTail
 from dsportal.notebook.progress_bar import draw_end, draw_pace
 from dsportal.task.folder import RunFolder
 from dsportal.task.interrupts import is_kernel_ending, without_interrupts

@@ -1,20 +1,44 @@
-"""`with gpus(2):` as the whole cell is the cell magic `%%gpu 2`.
+"""Ways to ask for GPUs: `%gpu v100:2 --hours 3`, and `with gpus(2):` for the magic `%%gpu 2`.
 
 A block cannot move to another kernel in the middle of a cell, so a cell is taken whole.
 """
 # mypy: allow-untyped-defs, allow-untyped-calls
 
+import argparse
 import ast
 import re
+import shlex
 import textwrap
 from typing import Any
 
+USAGE = (
+    "%gpu shows what this kernel has. %gpu 2 asks for two GPUs, %gpu v100:2 --hours 3 for a type "
+    "and a length, and %gpu 0 gives them back. With --variables never, variables stay behind."
+)
 BODY_USAGE = (
     "with gpus(2): has to be the only statement of its cell, with a number, or a type and a number "
     'such as gpus("v100:2", hours=3). Put it into a cell of its own, or write %%gpu 2 in the first '
     "line of a cell."
 )
 FIRST_LINE = re.compile(r"with gpus\(([^()]*)\):\s*(#.*)?", re.ASCII)
+
+
+def words_of(line):
+    """Return what a line asks for."""
+    from IPython.core.error import UsageError
+
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("gpus", nargs="?", default="")
+    parser.add_argument("--hours", default="")
+    parser.add_argument("--variables", default="")
+    try:
+        known, unknown = parser.parse_known_args(shlex.split(line))
+    # An unclosed quote, and an option without its value.
+    except (ValueError, SystemExit):
+        unknown = [line]
+    if unknown:
+        raise UsageError(USAGE)
+    return vars(known)
 
 
 def gpus(*_, **__):

@@ -11,8 +11,7 @@ import queue
 import re
 
 from . import gpu_block, variables
-from .gpu_block import BODY_USAGE
-from .gpu_line import words_of
+from .gpu_block import BODY_USAGE, words_of
 from .gpu_talk import Talk
 from .variable_writer import TooMuchError
 
