@@ -76,11 +76,7 @@ class ShardFolder:
 
 
 def read_manifest(folder: Path) -> ShardFolder | None:
-    """Read the manifest of a folder.
-
-    Returns:
-        None if the folder holds no shards yet.
-    """
+    """Read the manifest of a folder; None if it holds no shards yet."""
     path = folder / NAME
     try:
         content = json.loads(path.read_text("utf-8"))

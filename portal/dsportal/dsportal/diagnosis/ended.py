@@ -176,7 +176,6 @@ def explain_end(
         signal: Signal that ended the script; 0 or None for none.
         cancelled_by_uid: Who cancelled it; None if Slurm does not say.
         node: Node of the job; empty if it had none.
-        situation: What the portal knows; its numbers appear in the text if they are known.
 
     Source:
         squeue(1) and sacct(1), JOB STATE CODES, and job_exit_code.html, Slurm 22.05 to 25.11.

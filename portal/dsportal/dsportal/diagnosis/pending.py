@@ -85,7 +85,6 @@ def explain_waiting(
         reason: What squeue prints as reason (%r or %R) or scontrol as Reason: a word such as
             "QOSMaxGRESPerUser" or a sentence such as
             "ReqNodeNotAvail, UnavailableNodes:node01", with or without brackets around it.
-        situation: What the portal knows; its numbers appear in the text if they are known.
 
     Source:
         job_reason_codes.html of Slurm 25.11; the sentences are those of slurmctld 22.05 to 25.11.

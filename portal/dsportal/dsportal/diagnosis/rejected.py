@@ -18,9 +18,6 @@ def explain_rejection(stderr: str, situation: Situation = UNKNOWN_SITUATION) -> 
 
     Unknown text, such as that of a site's own submit plugin, is quoted.
 
-    Args:
-        situation: What the portal knows; its numbers appear in the text if they are known.
-
     Source:
         With the QOS flag DenyOnLimit sbatch prints the limit's word on a line of its own,
         Slurm 22.05 to 25.11; the rest as `REJECTIONS` says.

@@ -75,9 +75,6 @@ def DistributedOptimizer(  # noqa: N802
 def check_optimizer(model: keras.Model) -> None:
     """Refuse a model that would train without averaging, or could not train.
 
-    Args:
-        model: A compiled model.
-
     Raises:
         UnaveragedError: If there are several ranks and its optimizer is not a DistributedOptimizer
             of this module, or a LossScaleOptimizer wraps one.

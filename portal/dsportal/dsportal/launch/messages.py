@@ -34,9 +34,6 @@ def explain_never(reason: str, shape: Layout, walltime_s: int) -> str | None:
 
     Args:
         reason: What squeue prints as reason (%r).
-
-    Returns:
-        Sentences for the user; None if it may start.
     """
     word = normalize_reason(reason)
     limit = parse_limit(word)

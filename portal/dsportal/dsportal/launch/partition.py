@@ -58,11 +58,7 @@ def parse_limits(text: str) -> PartitionLimits:
 def explain_too_large(
     shape: Layout, walltime_s: int, partition: str, limits: PartitionLimits
 ) -> str | None:
-    """Explain that a partition never starts a run, and what to ask for instead.
-
-    Returns:
-        Sentences for the user; None if it may start.
-    """
+    """Say why a partition never starts a run, and what to ask for; None if it may start it."""
     # Unless a site has EnforcePartLimits, Slurm takes such jobs and never starts them.
     if 0 < limits.n_nodes < shape.n_nodes:
         return _too_many_nodes(shape, f"partition {partition} has", limits.n_nodes)

@@ -30,7 +30,6 @@ class Run:
 
     Args:
         job_id: Its own Slurm job, or None if it is a step of a session.
-        show: Takes text for the cell.
     """
 
     def __init__(

@@ -73,7 +73,6 @@ class RankOutput:
 
     Args:
         shown: Ranks to show; with more than one, each line names its rank.
-        show: Takes text for the cell, ten times a second at most.
         may_leave_out: True to leave out part of very long output and name the log instead.
     """
 

@@ -48,7 +48,6 @@ def ask_server(socket_path: str, folders: Sequence[str]) -> dict[str, Any]:
 
     Args:
         socket_path: Its unix socket, which only the user can open; "" if there is none.
-        folders: Absolute paths.
 
     Returns:
         What the REST interface says about the TensorBoard: `logdirs`, `url`, `note`.

@@ -42,11 +42,7 @@ def words_of(line):
 
 
 def gpus(*_, **__):
-    """Say where a block may stand that is to have GPUs.
-
-    Raises:
-        UsageError: Always, since a cell that is right never calls it.
-    """
+    """Say where a block may stand that is to have GPUs."""
     from IPython.core.error import UsageError
 
     raise UsageError(BODY_USAGE)

@@ -48,7 +48,6 @@ def check_nodes(client: StoreClient, placement: Placement, address: str, interfa
     Args:
         client: Client of a scope of its own in the run's store.
         address: IPv4 address of this node on the network of the run.
-        interface: Network interface of the address; empty if not known.
     """
     n_nodes = placement.cross_size
     with _Listener(address, client.token) as listener:
