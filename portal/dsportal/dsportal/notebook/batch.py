@@ -81,7 +81,6 @@ def run_ranks(folder: RunFolder, shown: Sequence[int] = (), watch: PointWatch | 
             job_id=int(os.environ["SLURM_JOB_ID"]),
             shown=shown,
             show=show,
-            may_leave_out=False,
             on_start=partial(_begin, watch),
             on_pace=(lambda pace: None) if watch is None else watch.note,
         )

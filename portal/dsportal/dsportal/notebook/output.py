@@ -73,7 +73,6 @@ class RankOutput:
 
     Args:
         shown: Ranks to show; with more than one, each line names its rank.
-        may_leave_out: True to leave out part of very long output and name the log instead.
     """
 
     def __init__(
@@ -81,15 +80,12 @@ class RankOutput:
         log_paths: list[Path],
         shown: Collection[int],
         show: Callable[[str], object],
-        *,
-        may_leave_out: bool = True,
     ) -> None:
         # Unbuffered, so that other notebooks and terminals can follow the logs.
         self._logs: list[BinaryIO] = [path.open("wb", buffering=0) for path in log_paths]
         self._shown = frozenset(shown)
         self._text = RankText(len(self._shown))
-        place = log_paths[min(self._shown)] if may_leave_out and self._shown else None
-        self._cell = CellOutput(show, place)
+        self._cell = CellOutput(show)
         # srun can repeat one error for each of many ranks.
         self._slurm_lines: deque[str] = deque(maxlen=50)
 
@@ -97,7 +93,7 @@ class RankOutput:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._cell.flush(is_end=True)
+        self._cell.flush()
         for log in self._logs:
             log.close()
 
@@ -127,7 +123,7 @@ class LogTail:
 
     Args:
         paths: Logs of the shown ranks, from rank 0; they need not exist yet.
-        show: Takes text for the cell. Part of very long output is left out.
+        show: Takes text for the cell.
     """
 
     def __init__(self, paths: Sequence[Path], show: Callable[[str], object]) -> None:
@@ -135,7 +131,7 @@ class LogTail:
         self._offsets = [0] * len(self._paths)
         self._rests = [b""] * len(self._paths)
         self._text = RankText(len(self._paths))
-        self._cell = CellOutput(show, self._paths[0] if self._paths else None)
+        self._cell = CellOutput(show)
 
     def read(self, *, is_end: bool = False) -> None:
         """Show new lines.
@@ -158,7 +154,7 @@ class LogTail:
             self._rests[rank] = rest
             for line in lines:
                 self._cell.write(self._text.of(rank, line))
-        self._cell.flush(is_end=is_end)
+        self._cell.flush()
 
 
 def log_tail(path: Path, n_lines: int = 30) -> str:

@@ -35,7 +35,6 @@ def supervise(
     show: Callable[[str], object],
     on_start: Callable[[JobStep], object] = lambda step: None,
     on_pace: Callable[[Throughput], object] = lambda pace: None,
-    may_leave_out: bool = True,
 ) -> End:
     """Run the ranks to their end: `show` gets their output, `on_start` the running step.
 
@@ -63,7 +62,7 @@ def supervise(
         # The store opens first and closes last: ranks and the reader of their progress need it.
         # On one node, nobody else has to reach it.
         Store(LOOPBACK if is_on_one else address_of_node(this_node())) as store,
-        RankOutput(log_paths, shown, show, may_leave_out=may_leave_out) as output,
+        RankOutput(log_paths, shown, show) as output,
         ThroughputReader(store, folder, plan.n_ranks, on_pace),
     ):
         address, port = store.horovod_address
