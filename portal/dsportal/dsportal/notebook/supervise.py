@@ -4,8 +4,11 @@ Runs in the notebook for a run inside its session, and on the job's first node f
 job of its own.
 """
 
+from __future__ import annotations
+
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -15,15 +18,66 @@ from io import BytesIO
 from dsportal.launch.step import JobStep, step_argv
 from dsportal.notebook.failure import explain_failure
 from dsportal.notebook.output import RankOutput
-from dsportal.notebook.progress_reader import ThroughputReader
 from dsportal.rendezvous.network import LOOPBACK, address_of_node, this_node
 from dsportal.rendezvous.store import Store
 from dsportal.task.environment import RENDEZVOUS_VARIABLE
 from dsportal.task.folder import RunFolder
 from dsportal.task.plan import End, Plan
-from dsportal.task.throughput import Throughput
+from dsportal.task.throughput import Throughput, ThroughputMeter, sample_of_bytes
+from dsportal.worker.progress import SCOPE, SEND_EVERY_S
 
 _OWN_RANK_START = (sys.executable, "-m", "dsportal.worker.rank")
+
+
+class _ThroughputReader:
+    """Follows the reports of a run from `with` to the end of its block.
+
+    The newest pace is kept in the run's folder, where `attach` finds it.
+
+    Args:
+        on_pace: Takes each new pace; called from a thread of its own.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        folder: RunFolder,
+        n_ranks: int,
+        on_pace: Callable[[Throughput], object],
+    ) -> None:
+        self._store = store
+        self._folder = folder
+        self._meter = ThroughputMeter(n_ranks)
+        self._on_pace = on_pace
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._read_on, daemon=True)
+
+    def __enter__(self) -> _ThroughputReader:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _read_on(self) -> None:
+        while not self._over.wait(SEND_EVERY_S):
+            self._read()
+        # Once more: ranks send their last report when they are done.
+        self._read()
+
+    def _read(self) -> None:
+        for key, (heard_at_s, value) in self._store.received(SCOPE).items():
+            # Ranks run the user's code, so a report may be anything.
+            with suppress(ValueError):
+                self._meter.feed(int(key), sample_of_bytes(value), heard_at_s)
+        pace = self._meter.pace(time.monotonic())
+        if pace is None:
+            return
+        # Progress must not end a training: a full disk ends it only if the training itself writes.
+        with suppress(OSError):
+            self._folder.write_throughput(pace)
+        self._on_pace(pace)
 
 
 def supervise(
@@ -63,7 +117,7 @@ def supervise(
         # On one node, nobody else has to reach it.
         Store(LOOPBACK if is_on_one else address_of_node(this_node())) as store,
         RankOutput(log_paths, shown, show) as output,
-        ThroughputReader(store, folder, plan.n_ranks, on_pace),
+        _ThroughputReader(store, folder, plan.n_ranks, on_pace),
     ):
         address, port = store.horovod_address
         environ = {
