@@ -42,7 +42,7 @@ FOLDER = Path(pwd.getpwnam(USER).pw_dir) / ".local/state/data-scientist-portal/k
 class Session:
     """A session with a kernel, in place of the one that its user may have."""
 
-    def __init__(self, gpus: int = 0, **options: str) -> None:
+    def __init__(self, **options: str) -> None:
         self.client = PortalClient(USER)
         self.client.login()
         self.token = self.client.token()
@@ -50,7 +50,7 @@ class Session:
         self.http = requests.Session()
         self.http.headers["Authorization"] = f"token {self.token}"
         self.client.stop(self.token)
-        self.client.start(self.token, gpus=gpus, **options)
+        self.client.start(self.token, gpus=0, **options)
         self.start_kernel()
 
     def start_kernel(self, name: str = "python3") -> None:
