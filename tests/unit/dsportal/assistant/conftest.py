@@ -1,6 +1,7 @@
 """A server that streams as OpenAI's does, and says what a hostile model would."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import ThreadingHTTPServer
@@ -46,7 +47,8 @@ class Model:
             parts.append({"index": index, "id": f"call-{index}", "function": function})
             # In pieces, as servers send them.
             parts += [
-                {"index": index, "function": {"arguments": each}} for each in call["arguments"]
+                {"index": index, "function": {"arguments": each}}
+                for each in re.findall(r"(?s).{1,5}", call["arguments"])
             ]
         return [{"content": None, "tool_calls": [part]} for part in parts]
 

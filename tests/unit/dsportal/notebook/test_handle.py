@@ -26,6 +26,7 @@ def test_a_run_is_called_stopped_only_if_its_job_is_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str, said: str
 ) -> None:
     shown: list[str] = []
+    monkeypatch.setattr(handle, "POLL_S", 0.01)
     monkeypatch.setattr(handle, "END_WITHIN_S", 0.02)
     monkeypatch.setattr(handle, "KILL_WITHIN_S", 0.02)
     monkeypatch.setattr(commands, "cancel", lambda *_, **__: state != "UNKNOWN")
