@@ -1,6 +1,7 @@
 """A headless Chromium on the running portal; every picture goes to tests/output/browser."""
 
 import functools
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -93,3 +94,11 @@ def picture(page: Page | Locator, name: str) -> Path:
     path = OUTPUT_DIR / f"{name}.png"
     page.screenshot(path=path)
     return path
+
+
+def file_in_browser(page: Page, name: str) -> Locator:
+    """Return the line of a file in JupyterLab's file browser."""
+    pattern = re.compile(f"^{re.escape(name)}$")
+    return page.locator(".jp-DirListing-item").filter(
+        has=page.locator(".jp-DirListing-itemText", has_text=pattern)
+    )

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
-from tests.browser.conftest import picture
+from tests.browser.conftest import file_in_browser, picture
 from tests.support.eventually import eventually
 from tests.support.portal_client import ADDRESS, PortalClient, demo_password, sessions_of
 
@@ -91,13 +91,6 @@ def test_4_the_session_is_a_slurm_job_and_the_page_follows_it(page: Page) -> Non
     assert job.walltime == "8:00:00"
     assert job.gres.endswith(f":{N_GPUS}")
     assert job.node.startswith("node"), "the server runs on a compute node, not on the head"
-
-
-def file_in_browser(page: Page, name: str) -> Locator:
-    pattern = re.compile(f"^{re.escape(name)}$")
-    return page.locator(".jp-DirListing-item").filter(
-        has=page.locator(".jp-DirListing-itemText", has_text=pattern)
-    )
 
 
 def test_5_jupyterlab_shows_templates_and_isilon(page: Page) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
-from tests.browser.conftest import picture
+from tests.browser.conftest import file_in_browser, picture
 from tests.support.eventually import eventually
 from tests.support.portal_client import ADDRESS, PortalClient, demo_password
 
@@ -68,13 +68,6 @@ def session(context: BrowserContext) -> Iterator[None]:
     client.stop(token)
     subprocess.run(["scancel", "-u", USER], check=True)
     as_user("rm", "-rf", str(HOME / "work"))
-
-
-def file_in_browser(page: Page, name: str) -> Locator:
-    pattern = re.compile(f"^{re.escape(name)}$")
-    return page.locator(".jp-DirListing-item").filter(
-        has=page.locator(".jp-DirListing-itemText", has_text=pattern)
-    )
 
 
 def open_lab(page: Page, folder: str = "") -> None:

@@ -13,7 +13,6 @@ from nbformat.v4 import new_code_cell, new_notebook  # noqa: E402
 from playwright.sync_api import Browser, Page, Route, expect  # noqa: E402
 
 from tests.server.test_kernels_in_browser import (  # noqa: E402
-    PICTURES_DIR,
     WAITING_CELL,
     expect_output,
     expect_prompt,
@@ -21,7 +20,7 @@ from tests.server.test_kernels_in_browser import (  # noqa: E402
     start_cell,
 )
 from tests.server.test_reading_in_browser import start_server  # noqa: E402
-from tests.support.chromium import log_in  # noqa: E402
+from tests.support.chromium import log_in, picture  # noqa: E402
 from tests.support.eventually import eventually  # noqa: E402
 from tests.support.notebook_server import NotebookServer  # noqa: E402
 
@@ -120,8 +119,7 @@ def test_two_people_edit_a_notebook_and_its_output_survives_both_pages(
     colleague.keyboard.type("  # seen by grace")
     expect(owner.locator(".jp-CodeCell .cm-content").last).to_contain_text("# seen by grace")
     expect(owner.locator(".cm-ySelectionCaret, .jp-remote-cursor").first).to_be_attached()
-    PICTURES_DIR.mkdir(parents=True, exist_ok=True)
-    owner.screenshot(path=PICTURES_DIR / "together.png")
+    picture(owner, "together")
 
     # The page that sent the cell goes, and the other one continues its output; then that goes, too.
     owner.close(run_before_unload=False)

@@ -13,8 +13,7 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 
 from playwright.sync_api import Browser, Page, expect  # noqa: E402
 
-from tests.server.test_tensorboard_in_browser import picture  # noqa: E402
-from tests.support.chromium import log_in  # noqa: E402
+from tests.support.chromium import log_in, picture  # noqa: E402
 from tests.support.git_server import GitServer  # noqa: E402
 from tests.support.notebook_server import NotebookServer, start_jupyterlab  # noqa: E402
 

@@ -11,9 +11,9 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 
 from playwright.sync_api import Page, expect  # noqa: E402
 
-from tests.support.chromium import logged_in_page  # noqa: E402
+from tests.support.chromium import logged_in_page, picture  # noqa: E402
 from tests.support.kernels import offered  # noqa: E402
-from tests.support.notebook_server import CHECKOUT, NotebookServer, start_jupyterlab  # noqa: E402
+from tests.support.notebook_server import NotebookServer, start_jupyterlab  # noqa: E402
 from tests.support.wheels import make_wheel  # noqa: E402
 
 TIMEOUT_MS = 120_000
@@ -65,7 +65,7 @@ def test_a_notebook_whose_kernel_is_missing_gets_an_environment_of_its_name(
     )
     expect(dialog).to_contain_text("These fit")
     expect(dialog.get_by_role("radio").first).to_be_checked()
-    keep_picture(page, "missing-kernel")
+    picture(page, "missing-kernel")
     dialog.get_by_label("Make an environment for it").check()
     dialog.get_by_role("button", name="Continue").click()
 
@@ -78,11 +78,11 @@ def test_a_notebook_whose_kernel_is_missing_gets_an_environment_of_its_name(
     expect(dialog.get_by_label("Output")).to_be_hidden()
     dialog.get_by_text("Details").click()
     expect(dialog.get_by_label("Output")).to_contain_text("absent-package")
-    keep_picture(page, "environment-failed")
+    picture(page, "environment-failed")
     dialog.get_by_role("button", name="Change it and try again").click()
     expect(packages).to_have_value("absent-package")
     expect(dialog.get_by_role("alert")).to_contain_text("Ask for other versions")
-    keep_picture(page, "new-environment-again")
+    picture(page, "new-environment-again")
     dialog.get_by_role("button", name="Cancel").click()
 
     assert "own-tiny" not in offered(server)
@@ -113,10 +113,10 @@ def test_an_environment_is_made_in_the_launcher_while_the_page_is_reloaded(
     expect(packages).to_have_value("absent-package", timeout=TIMEOUT_MS)
     expect(dialog.get_by_label("Short name")).to_have_value("mine")
     packages.fill("tiny")
-    keep_picture(page, "new-environment")
+    picture(page, "new-environment")
     dialog.get_by_role("button", name="Make it").click()
     expect(dialog.get_by_role("progressbar")).to_be_visible(timeout=TIMEOUT_MS)
-    keep_picture(page, "making-environment")
+    picture(page, "making-environment")
     page.reload()
 
     told = page.get_by_text("Environment mine is ready").first
@@ -146,9 +146,9 @@ def test_a_shared_environment_is_updated_exported_and_removed_in_the_list(
     line = panel.get_by_role("row").filter(has_text="project/course")
     expect(line).to_contain_text("Ready, shared with the group root")
     expect(line).to_contain_text("MiB")
-    keep_picture(page, "environments")
+    picture(page, "environments")
     line.get_by_role("button", name="Share").click()
-    keep_picture(page, "share-environment")
+    picture(page, "share-environment")
     dialog.get_by_label("Group").select_option("")
     dialog.get_by_role("button", name="Change it").click()
     expect(line).not_to_contain_text("shared with", timeout=TIMEOUT_MS)
@@ -156,7 +156,7 @@ def test_a_shared_environment_is_updated_exported_and_removed_in_the_list(
     dialog.get_by_label("Group").select_option("root")
     dialog.get_by_role("button", name="Share it").click()
     expect(dialog).to_contain_text("take it with: dsportal environments add", timeout=TIMEOUT_MS)
-    keep_picture(page, "shared-environment")
+    picture(page, "shared-environment")
     dialog.get_by_role("button", name="Close").click()
     expect(line).to_contain_text("shared with the group root")
 
@@ -174,9 +174,3 @@ def test_a_shared_environment_is_updated_exported_and_removed_in_the_list(
     dialog.get_by_role("button", name="Remove").click()
     expect(line).to_have_count(0, timeout=TIMEOUT_MS)
     assert not (server.root / "project/course").exists()
-
-
-def keep_picture(page: Page, name: str) -> None:
-    folder = CHECKOUT / "tests/output/server"
-    folder.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=folder / f"{name}.png")

@@ -13,11 +13,11 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 
 from playwright.sync_api import BrowserContext, Locator, Page, Response, expect  # noqa: E402
 
-from tests.support.notebook_server import CHECKOUT, NotebookServer, start_jupyterlab  # noqa: E402
+from tests.support.chromium import picture  # noqa: E402
+from tests.support.notebook_server import NotebookServer, start_jupyterlab  # noqa: E402
 
 pytestmark = pytest.mark.release
 
-PICTURES_DIR = CHECKOUT / "tests" / "output" / "server"
 PYTORCH = "/opt/data-scientist-portal/environments/pytorch/bin/python"
 TIMEOUT_MS = 120_000
 MAKE_MODEL = """
@@ -120,7 +120,7 @@ def test_a_notebook_of_colab_runs_to_its_pdf(page: Page, context: BrowserContext
     expect(run(page, MOUNT)).to_contain_text("need no drive.mount", timeout=TIMEOUT_MS)
     expect(run(page, INSTALL)).to_contain_text("already satisfied", timeout=TIMEOUT_MS)
     expect(run(page, READ)).to_contain_text("is in the kernel PyTorch", timeout=TIMEOUT_MS)
-    page.screenshot(path=PICTURES_DIR / "colab-1-advice.png")
+    picture(page, "colab-1-advice")
 
     choose_kernel(page, "PyTorch")
     cell(page, READ).locator(".cm-content").click()
@@ -141,4 +141,4 @@ def test_a_notebook_of_colab_runs_to_its_pdf(page: Page, context: BrowserContext
     with context.expect_event("response", is_pdf, timeout=TIMEOUT_MS) as answered:
         page.locator(".lm-Menu-itemLabel").get_by_text("PDF", exact=True).click()
     assert answered.value.status == requests.codes.ok
-    page.screenshot(path=PICTURES_DIR / "colab-2-end.png")
+    picture(page, "colab-2-end")

@@ -14,10 +14,10 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 from playwright.sync_api import Page, expect  # noqa: E402
 
 from tests.support.bare_image import write_bare_archive, write_wheels  # noqa: E402
-from tests.support.chromium import logged_in_page  # noqa: E402
+from tests.support.chromium import logged_in_page, picture  # noqa: E402
 from tests.support.eventually import eventually  # noqa: E402
 from tests.support.kernels import offered  # noqa: E402
-from tests.support.notebook_server import CHECKOUT, NotebookServer, start_jupyterlab  # noqa: E402
+from tests.support.notebook_server import NotebookServer, start_jupyterlab  # noqa: E402
 
 APPTAINER = Path("/opt/apptainer/bin/apptainer")
 IMAGE = Path("/opt/data-scientist-portal/test-image")
@@ -68,13 +68,13 @@ def test_a_container_with_only_python_becomes_a_kernel_in_the_launcher_and_goes_
     add_image(page, "docker-archive:/absent.tar")
     dialog = page.locator(".jp-Dialog")
     see(dialog, "/absent.tar does not exist")
-    keep_picture(page, "add-image-refused")
+    picture(page, "add-image-refused")
     dialog.get_by_role("button", name="Close").click()
 
     add_image(page, f"docker-archive:{server.root}/bare.tar")
     expect(dialog.get_by_role("progressbar")).to_be_visible(timeout=TIMEOUT_MS)
     see(dialog.get_by_label("Output"), "Creating SIF file")
-    keep_picture(page, "adding-image")
+    picture(page, "adding-image")
     see(dialog, "Environment bare is ready")
     dialog.get_by_role("button", name="Open a notebook").click()
 
@@ -84,7 +84,7 @@ def test_a_container_with_only_python_becomes_a_kernel_in_the_launcher_and_goes_
     see(page.locator(".jp-OutputArea-output").first, re.compile(r"False\s+/usr/bin/python3"))
 
     open_panel(page)
-    keep_picture(page, "environments")
+    picture(page, "environments")
     page.get_by_role("button", name="Remove: bare").click()
     see(dialog, "bare.sif will be deleted")
     dialog.get_by_role("button", name="Remove").click()
@@ -99,7 +99,7 @@ def add_image(page: Page, image: str) -> None:
     dialog = page.locator(".jp-Dialog")
     dialog.get_by_label("Short name").fill("bare")
     dialog.get_by_role("textbox", name="Image").fill(image)
-    keep_picture(page, "add-image")
+    picture(page, "add-image")
     dialog.get_by_role("button", name="Add it").click()
 
 
@@ -111,9 +111,3 @@ def open_panel(page: Page) -> None:
 
 def see(place: object, text: str | re.Pattern[str]) -> None:
     expect(place).to_contain_text(text, timeout=TIMEOUT_MS)
-
-
-def keep_picture(page: Page, name: str) -> None:
-    folder = CHECKOUT / "tests/output/server"
-    folder.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=folder / f"{name}.png")

@@ -10,8 +10,8 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 
 from playwright.sync_api import Locator, Page, Route, expect  # noqa: E402
 
-from tests.support.chromium import TIMEOUT_MS, log_in, start_chromium  # noqa: E402
-from tests.support.notebook_server import CHECKOUT, NotebookServer  # noqa: E402
+from tests.support.chromium import TIMEOUT_MS, log_in, picture, start_chromium  # noqa: E402
+from tests.support.notebook_server import NotebookServer  # noqa: E402
 
 CHOICES = {
     "gpus": {"": 4, "a100": 2, "v100": 4},
@@ -20,7 +20,6 @@ CHOICES = {
     "first_hours": "2.0",
     "variables": "ask",
 }
-PICTURES_DIR = CHECKOUT / "tests" / "output" / "server"
 
 
 @pytest.fixture
@@ -70,7 +69,7 @@ def test_the_dialog_offers_what_the_cluster_has_and_says_a_refusal(page: Page) -
     numbers.select_option("2")
     dialog.get_by_label("Length").select_option("99.0")
     expect(dialog.get_by_label("Variables come along")).to_be_checked()
-    page.screenshot(path=PICTURES_DIR / "kernel-gpus.png")
+    picture(page, "kernel-gpus")
 
     with page.expect_request(lambda request: request.method == "POST") as sent:
         dialog.get_by_role("button", name="Start the kernel anew").click()

@@ -14,12 +14,11 @@ from playwright.sync_api import BrowserContext, Page, Route, expect  # noqa: E40
 
 from dsportal.task.folders import create_folder  # noqa: E402
 from dsportal.task.plan import End, Plan  # noqa: E402
-from tests.support.chromium import TIMEOUT_MS  # noqa: E402
+from tests.support.chromium import TIMEOUT_MS, picture  # noqa: E402
 from tests.support.eventually import eventually  # noqa: E402
 from tests.support.kernels import ask  # noqa: E402
-from tests.support.notebook_server import CHECKOUT, NotebookServer  # noqa: E402
+from tests.support.notebook_server import NotebookServer  # noqa: E402
 
-PICTURES_DIR = CHECKOUT / "tests" / "output" / "server"
 WAITING_CELL = """import pathlib, time
 print("epoch 1")
 while not pathlib.Path("go").exists():
@@ -186,11 +185,6 @@ def test_output_that_was_cleared_and_saved_does_not_return(
     )
     expect_prompt(page, "[ ]:")
     page.close(run_before_unload=False)
-
-
-def picture(page: Page, name: str) -> None:
-    PICTURES_DIR.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=PICTURES_DIR / f"{name}.png")
 
 
 def test_one_message_says_in_full_why_a_kernel_died_until_it_is_used_again(

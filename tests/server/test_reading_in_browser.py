@@ -16,10 +16,9 @@ from playwright.sync_api import Browser, Locator, Page, expect  # noqa: E402
 
 from tests.browser.axe import expect_accessible  # noqa: E402
 from tests.server.test_kernels_in_browser import (  # noqa: E402
-    PICTURES_DIR,
     open_notebook,
 )
-from tests.support.chromium import TIMEOUT_MS, log_in  # noqa: E402
+from tests.support.chromium import TIMEOUT_MS, log_in, picture  # noqa: E402
 from tests.support.eventually import eventually  # noqa: E402
 from tests.support.notebook_server import NotebookServer, start_jupyterlab  # noqa: E402
 
@@ -133,8 +132,7 @@ def test_a_reader_sees_edits_outputs_and_cursors_as_they_come(
     owner.keyboard.type("very_")
     wait_for_cursor(cells.nth(2), "very_")
     expect(reader.locator("[data-part=people]")).to_contain_text("Here: ")
-    PICTURES_DIR.mkdir(parents=True, exist_ok=True)
-    reader.screenshot(path=PICTURES_DIR / "reading.png")
+    picture(reader, "reading")
     assert reader.title() == "work/results.ipynb"
 
 

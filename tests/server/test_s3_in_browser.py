@@ -13,11 +13,10 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 
 from playwright.sync_api import BrowserContext, Locator, Page, expect  # noqa: E402
 
-from tests.support.chromium import TIMEOUT_MS  # noqa: E402
-from tests.support.notebook_server import CHECKOUT, NotebookServer, server_python, start_jupyterlab  # noqa: E402
+from tests.support.chromium import TIMEOUT_MS, picture  # noqa: E402
+from tests.support.notebook_server import NotebookServer, server_python, start_jupyterlab  # noqa: E402
 from tests.support.s3_server import S3Server  # noqa: E402
 
-PICTURES_DIR = CHECKOUT / "tests" / "output" / "server"
 # Before its first question the server loads the client of S3.
 expect.set_options(timeout=TIMEOUT_MS)
 # Written as a cell does, by a kernel's environment.
@@ -75,11 +74,6 @@ def refresh(page: Page) -> None:
     drive(page).get_by_title("Refresh").or_(
         drive(page).locator("[data-jp-item-name=refresh] jp-button")
     ).first.click()
-
-
-def picture(page: Page, name: str) -> None:
-    PICTURES_DIR.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=PICTURES_DIR / f"{name}.png")
 
 
 def test_who_does_not_open_s3_meets_nothing_of_it(

@@ -13,11 +13,10 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect  # noqa: E402
 
-from tests.support.chromium import log_in  # noqa: E402
+from tests.support.chromium import log_in, picture  # noqa: E402
 from tests.support.event_files import FINAL_ACCURACY, write_run  # noqa: E402
-from tests.support.notebook_server import CHECKOUT, NotebookServer, start_jupyterlab  # noqa: E402
+from tests.support.notebook_server import NotebookServer, start_jupyterlab  # noqa: E402
 
-PICTURES_DIR = CHECKOUT / "tests" / "output" / "server"
 PAGE_TIMEOUT_MS = 60_000
 CHARTS_TIMEOUT_MS = 60_000
 expect.set_options(timeout=30_000)
@@ -96,11 +95,6 @@ def expect_curves(tab: Page, *, runs: int = 1) -> None:
     values = tab.get_by_text(CURVE_END)
     expect(values.first).to_be_visible(timeout=CHARTS_TIMEOUT_MS)
     assert values.count() >= runs
-
-
-def picture(page: Page, name: str) -> None:
-    PICTURES_DIR.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=PICTURES_DIR / f"{name}.png")
 
 
 def test_the_button_opens_the_selected_folder_in_a_tab(context: BrowserContext, page: Page) -> None:

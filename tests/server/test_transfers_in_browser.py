@@ -14,11 +14,10 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 
 from playwright.sync_api import BrowserContext, Locator, Page, Request, Route, expect  # noqa: E402
 
-from tests.support.chromium import TIMEOUT_MS  # noqa: E402
+from tests.support.chromium import TIMEOUT_MS, picture  # noqa: E402
 from tests.support.eventually import eventually  # noqa: E402
-from tests.support.notebook_server import CHECKOUT, NotebookServer, server_python, start_jupyterlab  # noqa: E402
+from tests.support.notebook_server import NotebookServer, server_python, start_jupyterlab  # noqa: E402
 
-PICTURES_DIR = CHECKOUT / "tests" / "output" / "server"
 FILES = '{"resumable_uploads": true, "archives": true, "previews": true}'
 SETTINGS = {"PORTAL_SETTINGS": f'{{"files": {FILES}}}'}
 UPLOADS = re.compile("/portal/api/uploads")
@@ -63,11 +62,6 @@ def choose(page: Page, path: Path) -> None:
     with page.expect_file_chooser() as chooser:
         page.locator(".jp-FileBrowser .jp-id-upload").first.click()
     chooser.value.set_files(path)
-
-
-def picture(page: Page, name: str) -> None:
-    PICTURES_DIR.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=PICTURES_DIR / f"{name}.png")
 
 
 def test_an_upload_continues_after_a_lost_connection_and_after_a_reload(

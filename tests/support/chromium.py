@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.notebook_server import TOKEN, NotebookServer
+from tests.support.notebook_server import CHECKOUT, TOKEN, NotebookServer
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 CHROMIUM = "/usr/bin/chromium"
 CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 TIMEOUT_MS = 60_000
+PICTURES_DIR = CHECKOUT / "tests/output/server"
 
 
 @contextlib.contextmanager
@@ -52,3 +53,9 @@ def logged_in_page(server: NotebookServer, timeout_ms: int = TIMEOUT_MS) -> Iter
         (page,) = log_in(browser, server).pages
         page.set_default_timeout(timeout_ms)
         yield page
+
+
+def picture(page: Page, name: str) -> None:
+    """Keep what a page shows."""
+    PICTURES_DIR.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=PICTURES_DIR / f"{name}.png")

@@ -21,10 +21,9 @@ from playwright.sync_api import Page, expect  # noqa: E402
 from dsportal.task.folders import create_folder  # noqa: E402
 from dsportal.task.plan import End  # noqa: E402
 from tests.server.conftest import browser  # noqa: E402, F401
-from tests.server.test_tensorboard_in_browser import picture  # noqa: E402
 from tests.server.test_web_tools import ANOTHER_USER, USER  # noqa: E402
 from tests.support import plans  # noqa: E402
-from tests.support.chromium import log_in  # noqa: E402
+from tests.support.chromium import log_in, picture  # noqa: E402
 from tests.support.eventually import eventually  # noqa: E402
 from tests.support.kernels import run_cell  # noqa: E402
 from tests.support.notebook_server import (  # noqa: E402

@@ -16,8 +16,8 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect  
 from tests.hub.conftest import authority, chromium  # noqa: E402, F401
 from tests.hub.private_nginx import FrontEnd, running_nginx  # noqa: E402
 from tests.hub.private_slapd import Authority  # noqa: E402
-from tests.server.test_tensorboard_in_browser import picture  # noqa: E402
 from tests.support import parts  # noqa: E402
+from tests.support.chromium import picture  # noqa: E402
 from tests.support.eventually import eventually  # noqa: E402
 from tests.support.kernels import ask, run_cell, run_in_notebook  # noqa: E402
 from tests.support.portal_client import (  # noqa: E402

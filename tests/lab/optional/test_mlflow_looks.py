@@ -18,7 +18,7 @@ from tests.lab.optional.test_mlflow import (  # noqa: E402
     server,  # noqa: F401
 )
 from tests.server.conftest import browser  # noqa: E402, F401
-from tests.server.test_tensorboard_in_browser import picture  # noqa: E402
+from tests.support.chromium import picture  # noqa: E402
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 from playwright.sync_api import expect  # noqa: E402
 
 from tests.server.conftest import browser  # noqa: E402, F401
-from tests.server.test_tensorboard_in_browser import picture  # noqa: E402
-from tests.support.chromium import log_in  # noqa: E402
+from tests.support.chromium import log_in, picture  # noqa: E402
 from tests.support.notebook_server import NotebookServer, descendants  # noqa: E402
 from tests.support.tensorboard_contract import listening_inodes, sockets_of  # noqa: E402
 
