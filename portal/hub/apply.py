@@ -63,6 +63,7 @@ from portal.hub.sharing.grants import shared_grants
 from portal.hub.sharing.rights_api import guest_route
 from portal.hub.sharing.shares import end_shares, key_of, share_routes
 from portal.response_headers import PlainHeaders
+from spawner.hub.patches.orm_user import load_relations_at_use
 from spawner.hub.patches.scopes import count_groups
 from spawner.hub.patches.user_dict import count_seldom
 
@@ -194,6 +195,7 @@ def _apply_pages(c: Any, settings: Settings, hubs: Hubs | None) -> None:
     refusals.register()
     error_sentences.register()
     count_groups()
+    load_relations_at_use()
     count_seldom()
     c.JupyterHub.tornado_settings = {
         "headers": dict(HEADERS),

@@ -139,10 +139,13 @@ async def describe_form(
         offer = make_gpu_choices(catalog, shape_for=shape_for, bounds=bounds, selected=selected)
         return offer, main_fields(catalog, bounds, selected)
 
-    # Thousands of nodes are counted once in each of Slurm's answers, and nobody else waits for it.
-    offer, fields = catalog.known(("choices", *key)) or await asyncio.to_thread(
-        catalog.once, ("choices", *key), choices
-    )
+    # Thousands of nodes are counted once in each of Slurm's answers, by a thread: all forms that
+    # are asked for meanwhile wait for the same one.
+    counted = catalog.known(("choices", *key))
+    if counted is None:
+        counted = asyncio.ensure_future(asyncio.to_thread(choices))
+        catalog.keep(("choices", *key), counted)
+    offer, fields = await asyncio.shield(counted)
     known: Mapping[int, Forecast] = {}
     chosen = format_options(selected, offer.chosen)
     clusters = describe_clusters(spawner, chosen, now=now, wait_s=wait_s)

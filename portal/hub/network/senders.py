@@ -16,8 +16,9 @@ from tornado.web import decode_signed_value
 
 from portal.hub.auth.client_address import Network, client_address
 
-# Each handler of the hub asks the database anyway; the gate should cost less than that.
-REMEMBERED_S = 300.0
+# Each handler of the hub asks the database anyway; the gate should cost less than that. A session
+# reports its activity every five minutes.
+REMEMBERED_S = 900.0
 MOST_REMEMBERED = 20_000
 _TOKEN = re.compile(r"(?:token|bearer)\s+(\S+)", re.IGNORECASE)
 # One line or host usually has a whole /64 to choose addresses from.

@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+import threading
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from types import SimpleNamespace
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from dsportal.diagnosis.messages import Diagnosis
+from portal.hub.form import gpu_choices, view
 from portal.hub.form.form import make_options_form
 from spawner.errors import SlurmUnavailableError
 from spawner.forecast.forecaster import Forecast, Rejection
@@ -409,6 +411,36 @@ def test_a_cluster_without_gpus_still_offers_notebooks_and_says_so() -> None:
 
     assert "Slurm knows no GPU in jupyter." in page.text
     assert page.checked == ["0"]
+
+
+def test_forms_that_are_asked_for_at_once_count_the_nodes_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    catalog, counted = Catalog.parse(node_line("node01")), []
+    all_have_asked = threading.Event()
+
+    def make(*arguments: Any, **named: Any) -> gpu_choices.GpuChoices:
+        counted.append(named["selected"])
+        assert all_have_asked.wait(10)
+        return gpu_choices.make_gpu_choices(*arguments, **named)
+
+    async def read() -> Catalog:
+        return catalog
+
+    async def ask() -> list[str]:
+        spawners = [PageSide(node_line("node01")) for _ in range(5)]
+        for spawner in spawners:
+            spawner.read_catalog = read  # type: ignore[method-assign]
+        form = make_options_form(simulated_gpus=False, clock=lambda: NOON)
+        forms = asyncio.gather(*map(form, spawners))
+        for _ in range(50):
+            await asyncio.sleep(0)
+        all_have_asked.set()
+        return await forms
+
+    monkeypatch.setattr(view, "make_gpu_choices", make)
+    assert len(asyncio.run(ask())) == 5
+    assert len(counted) == 1
 
 
 def test_slurm_down_is_a_sentence_with_the_time_of_the_last_answer_and_a_way_to_try_again() -> None:
