@@ -19,7 +19,6 @@ import json
 import os
 import re
 import secrets
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -43,10 +42,6 @@ _COMMENT = re.compile(r"data-scientist-portal hub=[0-9a-f]{12}", re.ASCII)
 _TIME = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)", re.ASCII)
 
 
-class RequestError(Exception):
-    """The hub's request is not one that this program handles."""
-
-
 @dataclass(frozen=True)
 class ExtensionRequest:
     """The hub's request: a job by all its marks, and its new time limit."""
@@ -59,21 +54,14 @@ class ExtensionRequest:
     cluster: str = ""
 
 
-def main() -> int:
-    """Answer the one request on standard input.
-
-    Returns:
-        Exit status: 0 if the request was understood, whatever its result; else 2.
-    """
-    exit_code = 0
+def main() -> None:
+    """Answer the one request on standard input."""
     try:
         answer = extend(read_request(sys.stdin.buffer.read(64 * 1024)))
-    except (RequestError, OSError, ValueError) as error:
-        exit_code = 2
+    except (OSError, ValueError) as error:
         # Not this program's name: by this prefix the hub knows that the program itself refused.
         answer = {"ok": False, "exit_code": 2, "stderr": f"dsportal-launcher: {error}"}
     sys.stdout.write(json.dumps(answer) + "\n")
-    return exit_code
 
 
 def read_request(data: bytes) -> ExtensionRequest:
@@ -83,22 +71,22 @@ def read_request(data: bytes) -> ExtensionRequest:
         data: A JSON object with the fields of `ExtensionRequest`, and "verb", which is "extend".
 
     Raises:
-        RequestError: If it is anything else.
+        ValueError: If it is anything else.
     """
     request = json.loads(data)
     if not isinstance(request, dict) or request.pop("verb", None) != "extend":
-        raise RequestError("not a request to extend")
+        raise ValueError("not a request to extend")
     numbers = {"job_id": 2**32, "user_id": 2**32, "minutes": MOST_MINUTES}
     texts = {"job_name": _JOB_NAME, "comment": _COMMENT}
     texts |= {"cluster": _CLUSTER} if "cluster" in request else {}
     if set(request) != {*numbers, *texts}:
-        raise RequestError("a request has the keys job_id, user_id, minutes, job_name and comment")
+        raise ValueError("a request has the keys job_id, user_id, minutes, job_name and comment")
     for name, limit in numbers.items():
         if type(request[name]) is not int or not 0 < request[name] < limit:
-            raise RequestError(f"bad {name} {request[name]!r:.60}")
+            raise ValueError(f"bad {name} {request[name]!r:.60}")
     for name, form in texts.items():
         if not isinstance(request[name], str) or not form.fullmatch(request[name]):
-            raise RequestError(f"bad {name} {request[name]!r:.60}")
+            raise ValueError(f"bad {name} {request[name]!r:.60}")
     return ExtensionRequest(**request)
 
 
@@ -110,7 +98,7 @@ def extend(request: ExtensionRequest) -> dict[str, Any]:
         example because its id was given to another job.
 
     Raises:
-        RequestError: If the new limit would not be longer.
+        ValueError: If the new limit would not be longer.
     """
     if request.cluster:
         os.environ["SLURM_CONF"] = _slurm_conf(request.cluster)
@@ -136,7 +124,7 @@ def extend(request: ExtensionRequest) -> dict[str, Any]:
         if (int(job_id), int(uid) % 2**32, state, job_name, comment) == wanted:
             if _seconds(limit) >= request.minutes * 60:
                 # scontrol would shorten the limit without a word.
-                raise RequestError(f"the limit is {limit} already")
+                raise ValueError(f"the limit is {limit} already")
             limit = f"TimeLimit={request.minutes}"
             return _run(["scontrol", "update", f"JobId={request.job_id}", limit]) | {"found": True}
     return {"ok": True, "found": False}
@@ -147,14 +135,14 @@ def _slurm_conf(cluster: str) -> str:
     text = CLUSTERS.read_text() if CLUSTERS.exists() else ""
     known = re.findall(r"^(.+?)=(/.+)$", text, re.MULTILINE)
     if cluster not in dict(known):
-        raise RequestError(f"{CLUSTERS} has no line {cluster}=/path/of/its/slurm.conf")
+        raise ValueError(f"{CLUSTERS} has no line {cluster}=/path/of/its/slurm.conf")
     return str(dict(known)[cluster])
 
 
 def _seconds(limit: str) -> int:
     match = _TIME.fullmatch(limit)
     if match is None:
-        raise RequestError(f"the job has the limit {limit!r:.20}")
+        raise ValueError(f"the job has the limit {limit!r:.20}")
     days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
 
@@ -164,7 +152,7 @@ def _run(argv: list[str]) -> dict[str, Any]:
     site = {name: os.environ[name] for name in ("SLURM_CONF",) if name in os.environ}
     try:
         done = subprocess.run(
-            [shutil.which(argv[0], path=PATH) or argv[0], *argv[1:]],
+            argv,
             env={"PATH": PATH, "LC_ALL": "C"} | site,
             stdin=subprocess.DEVNULL,
             cwd="/",
@@ -180,4 +168,4 @@ def _run(argv: list[str]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

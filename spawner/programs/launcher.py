@@ -11,7 +11,7 @@ become a command of the hub's choice:
     {"verb": "forecast", "arguments": [...], "script": "...", "environment": {...}}
                                                          the same with sbatch --test-only
     {"verb": "cancel", "job_id": 42, "job_name": "dsportal-..."}
-    {"verb": "log_tail", "job_id": 42, "n_bytes": 65536}
+    {"verb": "log_tail", "job_id": 42}
     {"verb": "storage_checks", "checks": {"home": {...}, ...}}    see storage_checks.py
 
 Each may name a "cluster" other than the one that Slurm's programs ask by themselves.
@@ -36,6 +36,7 @@ PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 CLUSTERS = Path("/etc/data-scientist-portal/clusters.env")
 LOG_FOLDER = "logs"  # of sessions, below STATE_FOLDER
 N_LOGS_KEPT = 20
+LOG_BYTES = 65536  # of its end, as the hub reads it
 STATE_FOLDER = ".local/state/data-scientist-portal"
 # Less than the hub waits for this program, so that the hub hears what was the matter.
 TIMEOUT_S = 15
@@ -75,17 +76,8 @@ _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}", re.ASCII)
 _PARSABLE_JOB_ID = re.compile(r"^([0-9]+)(?:;\S*)?$", re.ASCII | re.MULTILINE)
 
 
-class RequestError(Exception):
-    """The hub's request is not one that this program handles."""
-
-
-def main() -> int:
-    """Answer the one request on standard input.
-
-    Returns:
-        Exit status: 0 if the request was understood, whatever its result; else 2.
-    """
-    exit_code = 0
+def main() -> None:
+    """Answer the one request on standard input."""
     # The hub's umask keeps its files private; the files of a user's session are not the hub's.
     os.umask(0o022)
     try:
@@ -93,10 +85,8 @@ def main() -> int:
         answer = answer_request(request, _account())
     # Whatever it is: without an answer the hub would blame sudo.
     except Exception as error:
-        exit_code = 2
         answer = {"ok": False, "exit_code": 2, "stderr": f"dsportal-launcher: {error}"}
     sys.stdout.write(json.dumps(answer) + "\n")
-    return exit_code
 
 
 def answer_request(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
@@ -105,7 +95,7 @@ def answer_request(request: dict[str, Any], account: pwd.struct_passwd) -> dict[
     verbs = {function.__name__.removeprefix("_"): function for function in functions}
     verb = request.get("verb") if isinstance(request, dict) else None
     if not isinstance(verb, str) or verb not in verbs:
-        raise RequestError(f"unknown verb {verb!r:.60}")
+        raise ValueError(f"unknown verb {verb!r:.60}")
     if "cluster" in request:
         os.environ["SLURM_CONF"] = _slurm_conf(_name(request["cluster"]))
     return verbs[verb](request, account)
@@ -116,26 +106,22 @@ def _slurm_conf(cluster: str) -> str:
     text = CLUSTERS.read_text() if CLUSTERS.exists() else ""
     known = re.findall(r"^(.+?)=(/.+)$", text, re.MULTILINE)
     if cluster not in dict(known):
-        raise RequestError(f"{CLUSTERS} has no line {cluster}=/path/of/its/slurm.conf")
+        raise ValueError(f"{CLUSTERS} has no line {cluster}=/path/of/its/slurm.conf")
     return str(dict(known)[cluster])
 
 
 def checked_arguments(arguments: object) -> list[str]:
-    """Return the options of sbatch in a request, each known and with a valid value.
-
-    Args:
-        arguments: What should be a list of "--name=value" and "--name" texts.
-    """
+    """Return the options of sbatch, "--name=value" or "--name", if each is known and valid."""
     if not isinstance(arguments, list) or len(arguments) > 64:
-        raise RequestError("arguments must be a list of at most 64 texts")
+        raise ValueError("arguments must be a list of at most 64 texts")
     for argument in arguments:
         if not isinstance(argument, str) or not argument.startswith("--") or len(argument) > 1024:
-            raise RequestError(f"bad argument {argument!r:.60}")
+            raise ValueError(f"bad argument {argument!r:.60}")
         name, has_value, value = argument[2:].partition("=")
         form = _OPTIONS.get(name)
         known_form = form if has_value else "" if _FLAG.fullmatch(name) else None
         if known_form is None or not re.fullmatch(known_form, value, re.ASCII):
-            raise RequestError(f"sbatch option {argument!r:.60} is not allowed")
+            raise ValueError(f"sbatch option {argument!r:.60} is not allowed")
     return arguments
 
 
@@ -156,7 +142,7 @@ def _submit(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, An
         return done
     match = _PARSABLE_JOB_ID.search(done["stdout"])
     if match is None:
-        raise RequestError(f"sbatch printed no job id but {done['stdout']!r:.200}")
+        raise ValueError(f"sbatch printed no job id but {done['stdout']!r:.200}")
     return done | {"job_id": int(match[1]), "checks": found}
 
 
@@ -196,64 +182,58 @@ def _cancel(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, An
 
 
 def _log_tail(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
-    n_bytes = request.get("n_bytes", 65536)
-    if type(n_bytes) is not int or not 0 < n_bytes <= 1024 * 1024:
-        raise RequestError(f"bad n_bytes {n_bytes!r:.60}")
     path = _log_dir(account) / _log_name(request, str(_job_id(request)))
     # The user may have put anything in its place: a pipe must not stop this program.
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise RequestError(f"{path} is not a plain file")
-        file.seek(max(0, status.st_size - n_bytes))
-        text = file.read(n_bytes).decode("utf-8", "replace")
+            raise ValueError(f"{path} is not a plain file")
+        file.seek(max(0, status.st_size - LOG_BYTES))
+        text = file.read(LOG_BYTES).decode("utf-8", "replace")
     return {"ok": True, "text": text}
 
 
-def _storage_checks(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
-    # Beside this program, whose own end must not wait for storage that hangs.
-    program = str(Path(__file__).with_name("dsportal-storage-checks"))
-    done = _run([program], account, text=json.dumps(request.get("checks")))
-    return done | {"checks": json.loads(done.get("stdout") or "{}")}
+def _storage_checks(request: dict[str, Any], _: pwd.struct_passwd) -> dict[str, Any]:
+    return {"ok": True, "checks": _look(request)}
 
 
 def _account() -> pwd.struct_passwd:
     # For root, a fault in the hub would be a fault in everything.
     if len(sys.argv) != 1 or os.getuid() == 0:
-        raise RequestError("this program takes no argument and does not work for root")
+        raise ValueError("this program takes no argument and does not work for root")
     return pwd.getpwuid(os.getuid())
 
 
 def _environment(request: dict[str, Any]) -> dict[str, str]:
     environment = request.get("environment")
     if not isinstance(environment, dict):
-        raise RequestError("environment must be an object")
+        raise ValueError("environment must be an object")
     for name, value in environment.items():
         if not _ENVIRONMENT_NAME.fullmatch(name) or _SLURM_NAME.match(name):
-            raise RequestError(f"environment variable {name!r:.60} is not allowed")
+            raise ValueError(f"environment variable {name!r:.60} is not allowed")
         if not isinstance(value, str) or "\0" in value:
-            raise RequestError(f"environment variable {name} has a bad value")
+            raise ValueError(f"environment variable {name} has a bad value")
     return environment
 
 
 def _text(request: dict[str, Any], key: str) -> str:
     value = request.get(key)
     if not isinstance(value, str) or "\0" in value:
-        raise RequestError(f"{key} must be a text")
+        raise ValueError(f"{key} must be a text")
     return value
 
 
 def _name(value: object) -> str:
     if not isinstance(value, str) or not _NAME.fullmatch(value):
-        raise RequestError(f"bad name {value!r:.60}")
+        raise ValueError(f"bad name {value!r:.60}")
     return value
 
 
 def _job_id(request: dict[str, Any]) -> int:
     job_id = request.get("job_id")
     if type(job_id) is not int or not 0 < job_id < 2**32:
-        raise RequestError(f"bad job_id {job_id!r:.60}")
+        raise ValueError(f"bad job_id {job_id!r:.60}")
     return job_id
 
 
@@ -316,4 +296,4 @@ def _new_log(account: pwd.struct_passwd, name: str) -> str:  # as a pattern, whi
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from spawner.programs import extend_time_limit
-from spawner.programs.extend_time_limit import RequestError, read_request
+from spawner.programs.extend_time_limit import read_request
 
 ORDER = {
     "verb": "extend",
@@ -45,7 +45,7 @@ def test_the_extender_takes_an_order_with_all_its_marks() -> None:
     ],
 )
 def test_the_extender_refuses_an_order_of_another_form(change: dict[str, object]) -> None:
-    with pytest.raises(RequestError):
+    with pytest.raises(ValueError, match=r"not a request|has the keys|^bad "):
         read_request(json.dumps(ORDER | change).encode())
 
 
@@ -88,13 +88,13 @@ def test_the_extender_never_shortens(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(extend_time_limit, "_run", run)
 
-    with pytest.raises(RequestError, match="already"):
+    with pytest.raises(ValueError, match="already"):
         extend_time_limit.extend(read_request(json.dumps(ORDER).encode()))
 
 
 @pytest.mark.parametrize("cluster", ["/tmp/slurm.conf", "../volta", "kepler\n", "", 7, None])
 def test_the_extender_takes_a_cluster_by_its_name_alone(cluster: object) -> None:
-    with pytest.raises(RequestError):
+    with pytest.raises(ValueError, match=r"not a request|has the keys|^bad "):
         read_request(json.dumps(ORDER | {"cluster": cluster}).encode())
 
 
@@ -115,7 +115,7 @@ def test_the_extender_asks_the_cluster_that_root_has_named(
     request = read_request(json.dumps(ORDER | {"cluster": cluster}).encode())
 
     if cluster == "kepler":
-        with pytest.raises(RequestError, match="kepler"):
+        with pytest.raises(ValueError, match="kepler"):
             extend_time_limit.extend(request)
         assert asked == []
     else:

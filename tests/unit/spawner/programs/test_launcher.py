@@ -4,6 +4,7 @@ import io
 import json
 import os
 import pwd
+import re
 import stat
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 from spawner.programs import launcher
-from spawner.programs.launcher import RequestError, answer_request, main
+from spawner.programs.launcher import answer_request, main
 
 JOB_NAME = "dsportal-0123456789abcdef"
 SUBMIT = {"verb": "submit", "arguments": ["--time=60"], "script": "echo ü", "environment": {}}
@@ -203,10 +204,8 @@ def test_an_answer_of_sbatch_without_a_job_id_is_shown(
 ) -> None:
     programs.answers["sbatch"] = (0, "Submitted job x7\n", "")
 
-    with pytest.raises(RequestError) as refused:
+    with pytest.raises(ValueError, match=r"^sbatch printed no job id but 'Submitted job x7\\n'$"):
         answer_request(SUBMIT, account)
-
-    assert str(refused.value) == r"sbatch printed no job id but 'Submitted job x7\n'"
 
 
 def test_a_refusal_of_sbatch_is_passed_on(programs: Programs, account: pwd.struct_passwd) -> None:
@@ -352,9 +351,10 @@ def test_the_end_of_a_log_is_read(account: pwd.struct_passwd, home: Path) -> Non
     (logs_of(home) / "session-42.log").write_bytes(b"a" * 70000 + b"\xffend")
     request = {"verb": "log_tail", "job_id": 42}
 
-    assert answer_request(request | {"n_bytes": 4}, account) == {"ok": True, "text": "\ufffdend"}
-    assert len(answer_request(request, account)["text"]) == 65536
-    assert len(answer_request(request | {"n_bytes": 1024 * 1024}, account)["text"]) == 70004
+    answer = answer_request(request, account)
+
+    assert answer["ok"] is True
+    assert answer["text"] == "a" * 65532 + "\ufffdend"
 
 
 def test_a_log_that_is_no_plain_file_is_not_read(account: pwd.struct_passwd, home: Path) -> None:
@@ -363,38 +363,13 @@ def test_a_log_that_is_no_plain_file_is_not_read(account: pwd.struct_passwd, hom
     os.mkfifo(log)
     request = {"verb": "log_tail", "job_id": 42}
 
-    with pytest.raises(RequestError) as refused:
+    with pytest.raises(ValueError, match=f"^{re.escape(str(log))} is not a plain file$"):
         answer_request(request, account)
-    assert str(refused.value) == f"{log} is not a plain file"
 
     log.unlink()
     log.symlink_to("/etc/passwd")
     with pytest.raises(OSError, match="symbolic links"):
         answer_request(request, account)
-
-
-def test_what_may_hang_is_asked_in_a_program_beside_this_one(
-    programs: Programs, account: pwd.struct_passwd
-) -> None:
-    programs.answers["dsportal-storage-checks"] = (0, '{"home": 1}', "")
-
-    answer = answer_request({"verb": "storage_checks", "checks": {"home": {}}}, account)
-
-    assert answer["checks"] == {"home": 1}
-    assert answer["ok"] is True
-    ((argv, options),) = programs.started
-    assert argv == [str(Path(launcher.__file__).with_name("dsportal-storage-checks"))]
-    assert json.loads(options["input"]) == {"home": {}}
-
-
-def test_a_program_beside_this_one_that_hangs_says_nothing(
-    programs: Programs, account: pwd.struct_passwd
-) -> None:
-    programs.is_hanging = True
-
-    answer = answer_request({"verb": "storage_checks", "checks": {}}, account)
-
-    assert (answer["ok"], answer["checks"]) == (False, {})
 
 
 @pytest.mark.parametrize(
@@ -439,8 +414,6 @@ def test_a_program_beside_this_one_that_hangs_says_nothing(
             "sbatch option '--wrap=id' is not allowed",
         ),
         (cancel(job_name=None), "bad name None"),
-        ({"verb": "log_tail", "job_id": 1, "n_bytes": 0}, "bad n_bytes 0"),
-        ({"verb": "log_tail", "job_id": 1, "n_bytes": 2**20 + 1}, "bad n_bytes 1048577"),
         ({"verb": "log_tail", "job_id": "x" * 99}, f"bad job_id '{'x' * 59}"),
     ],
     ids=str,
@@ -448,10 +421,9 @@ def test_a_program_beside_this_one_that_hangs_says_nothing(
 def test_a_refusal_says_what_is_wrong(
     programs: Programs, account: pwd.struct_passwd, request_: Any, message: str
 ) -> None:
-    with pytest.raises(RequestError) as refused:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         answer_request(request_, account)
 
-    assert str(refused.value) == message
     assert programs.started == []
 
 
@@ -464,13 +436,13 @@ def test_the_longest_request_that_is_allowed_is_taken(
 
     assert answer_request(request, account)["job_id"] == 42
     request["arguments"] = [comment + "x"]
-    with pytest.raises(RequestError, match="bad argument"):
+    with pytest.raises(ValueError, match="bad argument"):
         answer_request(request, account)
 
 
 def answer_of_main(
     monkeypatch: pytest.MonkeyPatch, text: str, *arguments: str, uid: int = 1234
-) -> tuple[int, dict[str, Any]]:
+) -> dict[str, Any]:
     out = io.StringIO()
     monkeypatch.setattr(sys, "argv", ["dsportal-launcher", *arguments])
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(text.encode())))
@@ -478,12 +450,13 @@ def answer_of_main(
     monkeypatch.setattr(launcher.os, "getuid", lambda: uid)
     old_mask = os.umask(0o077)
     try:
-        status = main()
+        main()
         assert os.umask(0o022) == 0o022, "the hub's mask is not that of a session"
     finally:
         os.umask(old_mask)
     (line,) = out.getvalue().splitlines()
-    return status, json.loads(line)
+    answer: dict[str, Any] = json.loads(line)
+    return answer
 
 
 def test_the_account_of_this_process_is_the_users(
@@ -491,9 +464,8 @@ def test_the_account_of_this_process_is_the_users(
 ) -> None:
     monkeypatch.setattr(launcher.pwd, "getpwuid", lambda uid: {1234: account}[uid])
 
-    status, answer = answer_of_main(monkeypatch, json.dumps(SUBMIT))
+    answer = answer_of_main(monkeypatch, json.dumps(SUBMIT))
 
-    assert status == 0
     assert answer["job_id"] == 42
 
 
@@ -505,15 +477,11 @@ def test_the_account_of_this_process_is_the_users(
 def test_arguments_and_root_are_refused(
     monkeypatch: pytest.MonkeyPatch, text: str, arguments: tuple[str, ...], uid: int
 ) -> None:
-    assert answer_of_main(monkeypatch, text, *arguments, uid=uid) == (
-        2,
-        {
-            "ok": False,
-            "exit_code": 2,
-            "stderr": "dsportal-launcher: this program takes no argument and does not work for"
-            " root",
-        },
-    )
+    assert answer_of_main(monkeypatch, text, *arguments, uid=uid) == {
+        "ok": False,
+        "exit_code": 2,
+        "stderr": "dsportal-launcher: this program takes no argument and does not work for root",
+    }
 
 
 def test_a_request_of_more_than_4_mib_is_refused(
@@ -522,17 +490,17 @@ def test_a_request_of_more_than_4_mib_is_refused(
     monkeypatch.setattr(launcher.pwd, "getpwuid", lambda uid: {1234: account}[uid])
     request = {**SUBMIT, "script": "x" * 4 * 1024**2}
 
-    status, answer = answer_of_main(monkeypatch, json.dumps(request))
+    answer = answer_of_main(monkeypatch, json.dumps(request))
 
-    assert status == 2
+    assert answer["ok"] is False
     assert "Unterminated string" in answer["stderr"]
     assert programs.started == []
 
 
 def test_what_is_no_json_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    status, answer = answer_of_main(monkeypatch, "{")
+    answer = answer_of_main(monkeypatch, "{")
 
-    assert status == 2
+    assert answer["ok"] is False
     assert answer["stderr"].startswith("dsportal-launcher: Expecting")
 
 
@@ -564,7 +532,7 @@ def test_no_other_option_of_sbatch_is_let_through() -> None:
     ],
 )
 def test_an_argument_that_is_not_on_the_list_is_refused(argument: object) -> None:
-    with pytest.raises(RequestError):
+    with pytest.raises(ValueError, match=r"is not allowed|bad argument"):
         launcher.checked_arguments(["--time=08:00:00", argument])
 
 
@@ -603,7 +571,7 @@ def test_programs_of_slurm_ask_the_cluster_that_is_named_by_the_path_of_root(
 def test_a_cluster_that_root_has_not_named_is_asked_nothing(
     programs: Programs, account: pwd.struct_passwd, clusters: None, cluster: object
 ) -> None:
-    with pytest.raises(RequestError):
+    with pytest.raises(ValueError, match=r"bad name|has no line"):
         answer_request(SUBMIT | {"cluster": cluster}, account)
 
     assert programs.started == []
