@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from dsportal.diagnosis import explain_rejection
@@ -17,27 +18,20 @@ _ITS_OWN_WORDS = "dsportal-launcher: "
 _SUBMITTING = frozenset({"submit", "forecast"})
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LauncherClient:
     """Client of the launcher, which runs under sudo.
 
-    Args:
+    Attributes:
         launcher_argv: The launcher as the sudoers file names it.
         sudo_argv: sudo and its options, up to the user's name.
         cluster: Name of the cluster that requests are for; empty for the first one.
     """
 
-    def __init__(
-        self,
-        *,
-        launcher_argv: Sequence[str],
-        sudo_argv: Sequence[str],
-        path: str,
-        cluster: str = "",
-    ) -> None:
-        self._cluster: dict[str, str] = {"cluster": cluster} if cluster else {}
-        self._launcher_argv = tuple(launcher_argv)
-        self._sudo_argv = tuple(sudo_argv)
-        self._path = path
+    launcher_argv: Sequence[str]
+    sudo_argv: Sequence[str]
+    path: str
+    cluster: str = ""
 
     async def order(self, user: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the launcher's answer, a JSON object, to a request that it runs as `user`.
@@ -49,44 +43,44 @@ class LauncherClient:
             SlurmUnavailableError: If Slurm did not answer; the request may have been carried out.
             SlurmError: If it failed for another reason.
         """
-        with timed_call(_request_name(request), self._cluster.get("cluster", "")):
-            return await self._order(user, request)
+        with timed_call(f"launcher {request['verb']}", self.cluster):
+            answer = await self._ask(user, request)
+            if not answer.get("ok"):
+                raise self._failure(str(request["verb"]), answer)
+            return answer
 
     async def ask(self, user: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the launcher's answer, a JSON object with "ok", even if the `request` failed."""
-        with timed_call(_request_name(request), self._cluster.get("cluster", "")):
+        with timed_call(f"launcher {request['verb']}", self.cluster):
             return await self._ask(user, request)
 
-    async def _order(self, user: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        answer = await self._ask(user, request)
-        if answer.get("ok"):
-            return answer
+    def _failure(self, verb: str, answer: Mapping[str, Any]) -> SlurmError:
         exit_code, stderr = answer.get("exit_code"), str(answer.get("stderr", ""))
-        argv = (*self._launcher_argv, str(request["verb"]))
+        argv = (*self.launcher_argv, verb)
         # The launcher's own refusal, which says nothing about Slurm.
         if stderr.startswith(_ITS_OWN_WORDS):
-            raise SlurmError(
+            return SlurmError(
                 "The portal's launcher on the head node failed: "
                 f"{stderr.removeprefix(_ITS_OWN_WORDS)}. Tell the administrators.",
                 argv=argv,
                 exit_code=exit_code,
                 stderr=stderr,
             )
-        error = make_error(argv, exit_code, stderr)
         # Only if sbatch itself refused: without an answer the job may have been accepted.
-        if request["verb"] in _SUBMITTING and exit_code is not None and not is_no_answer(stderr):
-            error = JobRejectedError(
+        if verb in _SUBMITTING and exit_code is not None and not is_no_answer(stderr):
+            return JobRejectedError(
                 str(explain_rejection(stderr)), argv=argv, exit_code=exit_code, stderr=stderr
             )
-        raise error
+        return make_error(argv, exit_code, stderr)
 
     async def _ask(self, user: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        argv = (*self._sudo_argv, user, *self._launcher_argv)
+        argv = (*self.sudo_argv, user, *self.launcher_argv)
+        cluster = {"cluster": self.cluster} if self.cluster else {}
         done = await run_command(
             argv,
             timeout_s=TIMEOUT_S,
-            path=self._path,
-            stdin=json.dumps({**request, **self._cluster}),
+            path=self.path,
+            stdin=json.dumps({**request, **cluster}),
         )
         try:
             answer = json.loads(done.stdout)
@@ -100,7 +94,3 @@ class LauncherClient:
                 stderr=done.stderr,
             ) from error
         return dict(answer)
-
-
-def _request_name(request: Mapping[str, Any]) -> str:
-    return f"launcher {request['verb']}"

@@ -19,7 +19,6 @@ from spawner.client.command import FIRST_CLUSTER, PATH, ClusterAddress, Complete
 from spawner.client.launcher_client import LauncherClient
 from spawner.client.preflight import OnFailure, Preflight
 from spawner.client.shared_answers import SharedAnswers
-from spawner.client.storage import Storage
 from spawner.errors import SlurmError, SlurmUnavailableError
 from spawner.metrics import timed_call
 from spawner.settings.slurm import SlurmSettings
@@ -89,10 +88,9 @@ class Slurm:
         self.launcher = LauncherClient(
             launcher_argv=launcher_argv, sudo_argv=sudo_argv, path=path, cluster=address.name
         )
-        self.storage = Storage(self.launcher)
         self._timeout_s = timeout_s
         self._path = path
-        self._answers = SharedAnswers(answers_dir, self._ask) if answers_dir else None
+        self._answers = SharedAnswers(answers_dir, self.ask) if answers_dir else None
         self.accounting = Accounting(self._query)
 
     async def read_catalog(self) -> Catalog:
@@ -116,7 +114,7 @@ class Slurm:
         # Without a zone, as Slurm prints its own time.
         asked_at = datetime.now()
         # Asked for itself: the time in an answer that another hub had is a past one.
-        theirs = visibility.parse_clock((await self._ask(visibility.CONFIG_ARGV)).stdout)
+        theirs = visibility.parse_clock((await self.ask(visibility.CONFIG_ARGV)).stdout)
         return None if theirs is None else visibility.ahead_s(theirs, asked_at, datetime.now())
 
     async def explain_hidden(self) -> str:
@@ -279,9 +277,10 @@ class Slurm:
         return await asyncio.to_thread(parse, done.stdout)
 
     async def _query(self, argv: Sequence[str]) -> Completed:
-        return await (self._answers.query if self._answers else self._ask)(argv)
+        return await (self._answers.query if self._answers else self.ask)(argv)
 
-    async def _ask(self, argv: Sequence[str]) -> Completed:
+    async def ask(self, argv: Sequence[str]) -> Completed:
+        """Return what a command prints now, which other hubs do not share."""
         with timed_call(argv[0], self.address.name):
             conf = self.address.slurm_conf
             return await query(argv, timeout_s=self._timeout_s, path=self._path, slurm_conf=conf)

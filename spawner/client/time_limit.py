@@ -4,14 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dsportal.slurm.listing import NO_SUCH_JOB, new_nonce
-from spawner.client.command import FIRST_CLUSTER, PATH, ClusterAddress, Completed, query
-from spawner.client.launcher_client import LauncherClient
+from spawner.client.slurm import Slurm
 from spawner.errors import ExtensionError, SlurmError
-from spawner.settings.slurm import SlurmSettings
 from spawner.slurm.jobs import JobKey, WaitingJob
 from spawner.slurm.squeue import LIMITS, REASONS, RunningJob, parse_running_jobs, parse_waiting
 
-_TIMEOUT_S = SlurmSettings().timeout_s
 _NOT_SET_UP = (
     "Extensions are not set up on the head node: sudo does not allow the hub to run "
     "dsportal-extender "
@@ -24,34 +21,20 @@ class TimeLimits:
 
     Args:
         extender_argv: The program that extends a limit, as the sudoers file names it.
-        sudo_argv: sudo and its options, up to the account's name.
         slurm_user: Slurm's own account, SlurmUser in slurm.conf.
     """
 
-    def __init__(
-        self,
-        *,
-        extender_argv: Sequence[str],
-        sudo_argv: Sequence[str],
-        slurm_user: str,
-        address: ClusterAddress = FIRST_CLUSTER,
-        timeout_s: float = _TIMEOUT_S,
-        path: str = PATH,
-    ) -> None:
-        self._extender = LauncherClient(
-            launcher_argv=extender_argv, sudo_argv=sudo_argv, path=path, cluster=address.name
-        )
-        self._slurm_conf = address.slurm_conf
+    def __init__(self, slurm: Slurm, *, extender_argv: Sequence[str], slurm_user: str) -> None:
+        self._ask = slurm.ask
+        self._extender = replace(slurm.launcher, launcher_argv=extender_argv)
         self._slurm_user = slurm_user
-        self._timeout_s = timeout_s
-        self._path = path
 
     async def read_job(self, key: JobKey) -> RunningJob | None:
         """Return a job as squeue shows it now; None if it does not run."""
         nonce = new_nonce()
         argv = ("squeue", "--all", f"--jobs={key.job_id}", *LIMITS.options(nonce))
         try:
-            done = await self._query(argv)
+            done = await self._ask(argv)
         except SlurmError as error:
             if NO_SUCH_JOB not in error.stderr:
                 raise
@@ -64,7 +47,7 @@ class TimeLimits:
         """Return user and reason of each pending job of a partition."""
         nonce = new_nonce()
         chosen = ("--all", "--states=PENDING", f"--partition={partition}")
-        done = await self._query(("squeue", *chosen, *REASONS.options(nonce)))
+        done = await self._ask(("squeue", *chosen, *REASONS.options(nonce)))
         return parse_waiting(done.stdout, nonce)
 
     async def set_time_limit(self, job: RunningJob, limit_s: int) -> bool:
@@ -95,8 +78,3 @@ class TimeLimits:
                 raise ExtensionError(_NOT_SET_UP) from error
             raise
         return bool(answer["found"])
-
-    async def _query(self, argv: Sequence[str]) -> Completed:
-        return await query(
-            argv, timeout_s=self._timeout_s, path=self._path, slurm_conf=self._slurm_conf
-        )

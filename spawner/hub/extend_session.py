@@ -67,11 +67,9 @@ async def extend_session(spawner: SessionMixin) -> None:
     # Two requests at once would both count from the same old limit.
     async with spawner.extension_lock:
         limits = TimeLimits(
+            spawner.cluster.slurm,
             extender_argv=spawner.extender_argv,
-            sudo_argv=spawner.sudo_argv,
             slurm_user=spawner.slurm_user,
-            address=spawner.cluster.slurm.address,
-            timeout_s=spawner.slurm_timeout_s,
         )
         policy = make_policy(spawner)
         read_at = time.monotonic()

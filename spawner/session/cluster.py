@@ -7,6 +7,7 @@ import contextlib
 import time
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from spawner.client.shared_answers import (
     RESERVATIONS_AGE_S,
 )
 from spawner.client.slurm import Slurm
+from spawner.client.storage import read_spaces
 from spawner.client.watcher import Watcher
 from spawner.errors import SiteError, SlurmError
 from spawner.forecast.accuracy import ForecastRecord
@@ -53,7 +55,6 @@ _BUDGETS_BUSY_FACTOR = 4.0
 _CATALOG_BUSY_FACTOR = 6.0
 # A minute while many have the cluster page open.
 _JOBS_BUSY_FACTOR = 4.0
-_SETTING = "data_scientist_portal_cluster"
 
 
 class Cluster:
@@ -147,7 +148,9 @@ class Cluster:
             failure_s=_FAILURE_AGE_S,
         )
         self.spaces = Cache(
-            self.slurm.storage.read_spaces, fresh_s=_SPACES_AGE_S, failure_s=_FAILURE_AGE_S
+            partial(read_spaces, self.slurm.launcher),
+            fresh_s=_SPACES_AGE_S,
+            failure_s=_FAILURE_AGE_S,
         )
         self._log = log
         self.catalog = Cache(

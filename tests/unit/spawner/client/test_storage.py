@@ -2,10 +2,7 @@
 
 from typing import Any
 
-import pytest
-
-from spawner.client.storage import Storage
-from spawner.errors import SlurmError
+from spawner.client.storage import read_spaces
 from spawner.space import Space, space_checks
 
 
@@ -33,7 +30,7 @@ async def test_a_quota_counts_more_than_the_file_system_and_silence_is_told() ->
     )
 
     folders = ["~", "/srv/isilon", "/srv/closed"]
-    spaces = await Storage(launcher).read_spaces("ada", folders)
+    spaces = await read_spaces(launcher, "ada", folders)
 
     assert spaces == {
         "~": Space(total_bytes=10, used_bytes=9, is_quota=True),
@@ -41,17 +38,3 @@ async def test_a_quota_counts_more_than_the_file_system_and_silence_is_told() ->
     }
     request = {"verb": "storage_checks", "checks": space_checks(folders)}
     assert launcher.asked == [("ada", request)]
-
-
-class LauncherOfAnotherRelease:
-    """Carries the request out, and says so in other words."""
-
-    async def order(self, user: str, request: dict[str, Any]) -> dict[str, Any]:
-        return {"ok": True}
-
-
-async def test_an_answer_without_folders_is_a_sentence_and_no_broken_page() -> None:
-    launcher: Any = LauncherOfAnotherRelease()
-
-    with pytest.raises(SlurmError, match="did not say how full the folders are"):
-        await Storage(launcher).read_spaces("ada", ["~"])
