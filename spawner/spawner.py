@@ -1,7 +1,6 @@
 """The spawner: JupyterHub's interface to a session that is a Slurm job."""
 
 import asyncio
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -75,19 +74,19 @@ class SlurmGPUSpawner(SessionMixin):
         self.ending = None
         request = self._request
         here = self.on(request.options.cluster)
-        session = Session.create(
-            self.user.name,
-            resources=request.resources,
+        session = Session(
+            user=self.user.name,
+            cluster=here.cluster.name,
+            n_gpus=request.resources.n_gpus,
+            memory_mib=request.resources.memory_mib,
             walltime_s=request.walltime_s,
             token_id=self._rows.find_token_id(self.api_token),
-            partition=request.partition,
+            partition=request.partition or "",
             account=request.options.name("account") or self.req_account,
             qos=request.options.name("qos") or self.req_qos,
             has_tls=bool(self.certificates_dir),
             authority=self.authority,
-        )
-        session = replace(
-            session, cluster=here.cluster.name, **here.find_alternatives(request.options)
+            **here.find_alternatives(request.options),
         )
         await self._rows.wait_for_lock()
         # Saved first: a hub that dies while sbatch runs finds the job by its name.

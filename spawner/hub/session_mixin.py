@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +129,7 @@ class SessionMixin(OptionsMixin):
     def change_session(self, **changes: Any) -> None:
         """Save `changes` of the session, new values by field."""
         if self._job is not None:
-            self._job.session = self._job.session.changed(**changes)
+            self._job.session = replace(self._job.session, **changes)
             self._save(self._job.session)
 
     def set_end(self, *, left_s: int, ends_at: str) -> None:

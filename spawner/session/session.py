@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from spawner.slurm.jobs import NAME_PREFIX, JobKey, JobRecord
-from spawner.slurm.resources import Resources
 
 _COMMENT_PREFIX = "data-scientist-portal hub="
 
@@ -43,7 +42,8 @@ class Session:
         cluster: Name of the cluster that its job is on, for its whole life; empty for the first.
     """
 
-    session_id: str
+    # dsportal-extender accepts only names with 16 such digits.
+    session_id: str = field(default_factory=lambda: secrets.token_hex(8))
     user: str
     n_gpus: int = 0
     walltime_s: int = 0
@@ -67,36 +67,6 @@ class Session:
     cluster: str = ""
 
     @classmethod
-    def create(
-        cls,
-        user: str,
-        *,
-        resources: Resources,
-        walltime_s: int,
-        token_id: int,
-        partition: str | None = None,
-        account: str | None = None,
-        qos: str | None = None,
-        has_tls: bool = False,
-        authority: str = "",
-    ) -> Session:
-        """Return a new session with an id of its own, without a job yet."""
-        return cls(
-            # dsportal-extender accepts only names with 16 such digits.
-            session_id=secrets.token_hex(8),
-            user=user,
-            n_gpus=resources.n_gpus,
-            memory_mib=resources.memory_mib,
-            walltime_s=walltime_s,
-            token_id=token_id,
-            partition=partition or "",
-            account=account or "",
-            qos=qos or "",
-            has_tls=has_tls,
-            authority=authority,
-        )
-
-    @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Session | None:
         """Return the session in a saved state, or None if it holds none.
 
@@ -107,7 +77,7 @@ class Session:
         if not isinstance(saved, Mapping) or not saved.get("session_id") or not saved.get("user"):
             return None
         # Another release may have saved fields that this one does not know.
-        known = {field.name for field in fields(cls)}
+        known = {each.name for each in fields(cls)}
         return cls(**{name: value for name, value in saved.items() if name in known})
 
     def to_state(self) -> dict[str, Any]:
@@ -129,10 +99,6 @@ class Session:
     def key(self) -> JobKey:
         """The session's job, as Slurm's answers identify it."""
         return JobKey(job_id=self.job_id, user=self.user, name=self.job_name)
-
-    def changed(self, **changes: Any) -> Session:
-        """Return a copy with `changes`, new values by field."""
-        return replace(self, **changes)
 
 
 def identify_hub(secret: bytes) -> str:

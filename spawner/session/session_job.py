@@ -5,6 +5,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -231,13 +232,13 @@ class SessionJob:
 
     def _take_job_id(self, job_id: int) -> None:
         # Set before it is saved: if saving fails, the job has to be cancelled.
-        self.session = self.session.changed(job_id=job_id, submitted_at=time.time())
+        self.session = replace(self.session, job_id=job_id, submitted_at=time.time())
         self._begin_watch(is_hot=True)
         self._log.info("Job %d of %s is submitted", job_id, self.session.user)
         self._save(self.session)
 
     def _change(self, **changes: object) -> None:
-        self.session = self.session.changed(**changes)
+        self.session = replace(self.session, **changes)
         self._save(self.session)
 
     def _begin_watch(self, *, is_hot: bool) -> Watch:

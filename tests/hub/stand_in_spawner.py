@@ -12,6 +12,7 @@ import os
 import sys
 import time
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -233,7 +234,7 @@ class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
         self.cmd = [sys.executable, "-c", SERVER]
         self.env_keep = [*self.env_keep, "STAND_IN_PORT"]
         if self.session is not None:
-            self.session = self.session.changed(is_ready=True)
+            self.session = replace(self.session, is_ready=True)
         return await super().start()
 
     async def stop(self, now: bool = False) -> None:

@@ -14,10 +14,8 @@ FILL = """\
 import secrets, sys
 from datetime import datetime, timezone
 from jupyterhub import orm
-from spawner.settings.resources import ResourceSettings
 from spawner.slurm.squeue import RECORDS
 from spawner.session.session import Session, job_comment, identify_hub
-from spawner.slurm.resources import ResourcesPerGpu
 url, secret_path, address, port, n_sessions, tokens_path = sys.argv[1:]
 db = orm.new_session_factory(url)()
 # Each token would wait for the disk.
@@ -36,9 +34,8 @@ for number in range(1, int(n_sessions) + 1):
     token = secrets.token_hex(16)
     orm.APIToken.new(token=token, user=user, scopes=["users:activity!user"])
     print(name, token, file=tokens)
-    resources = ResourceSettings().per_gpu.resources(1)
-    session = Session.create(name, resources=resources, walltime_s=28800, token_id=0)
-    session = session.changed(job_id=number, address=address, port=int(port), is_ready=True)
+    session = Session(user=name, n_gpus=1, memory_mib=48 * 1024, walltime_s=28800,
+                      job_id=number, address=address, port=int(port), is_ready=True)
     server = orm.Server(proto="http", ip=address, port=int(port), base_url=f"/user/{name}/",
                         cookie_name=f"jupyterhub-user-{name}")
     db.add(server)

@@ -1,21 +1,19 @@
 """What the hub's database keeps of a session."""
 
 import json
+from dataclasses import replace
 
 from dsportal.slurm.states import JobState
 from spawner.session.session import Session, identify_hub, job_comment, read_session_id
-from spawner.settings.resources import ResourceSettings
 from spawner.slurm.jobs import JobKey, JobRecord
 
 
 def new_session() -> Session:
-    return Session.create(
-        "ada", resources=ResourceSettings().per_gpu.resources(2), walltime_s=28800, token_id=7
-    )
+    return Session(user="ada", n_gpus=2, memory_mib=98304, walltime_s=28800, token_id=7)
 
 
 def test_a_session_survives_the_database() -> None:
-    session = new_session().changed(job_id=42, port=31000, address="10.77.0.11", is_ready=True)
+    session = replace(new_session(), job_id=42, port=31000, address="10.77.0.11", is_ready=True)
 
     assert Session.from_state(json.loads(json.dumps(session.to_state()))) == session
 

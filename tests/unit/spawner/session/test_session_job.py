@@ -21,7 +21,6 @@ from spawner.session.session import Session
 from spawner.session.session_end import SessionEnd
 from spawner.session.session_job import SessionJob
 from spawner.session.spawn_error import StartFailedError
-from spawner.settings.resources import ResourceSettings
 from spawner.slurm.jobs import JobEnd, JobKey, JobRecord
 from tests.support.eventually import eventually_async
 
@@ -110,8 +109,8 @@ class Setting:
         self.n_ends = 0
         self.answers = asyncio.Event()
         self.probed: list[str] = []
-        self.session = Session.create(
-            "ada", resources=ResourceSettings().per_gpu.resources(1), walltime_s=3600, token_id=1
+        self.session = Session(
+            user="ada", n_gpus=1, memory_mib=48 * 1024, walltime_s=3600, token_id=1
         )
         self.jobs: list[SessionJob] = []
         self.job = self.make_job(self.session)
@@ -253,7 +252,7 @@ async def test_a_submission_without_an_answer_and_without_a_job_fails(
 
 
 async def test_after_a_restart_a_job_with_an_id_is_not_searched_for(setting: Setting) -> None:
-    job = setting.make_job(setting.session.changed(job_id=JOB_ID))
+    job = setting.make_job(replace(setting.session, job_id=JOB_ID))
 
     assert await job.find()
 
