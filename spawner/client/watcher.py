@@ -76,7 +76,6 @@ class Watcher:
         self._wake = asyncio.Event()
         self._looked = asyncio.Event()
         self._wants_look = False
-        self._is_postponed = False
         self._looked_at = -_LONGEST_BACK_OFF_S
         self._early_looks = float(_MOST_EARLY_LOOKS)
         self._n_failures = 0
@@ -122,16 +121,6 @@ class Watcher:
         self._wants_look = True
         self._wake.set()
 
-    async def take(self, records: Sequence[JobRecord], asked_at: float) -> None:
-        """Use an answer that was fetched for another purpose in place of the next query.
-
-        Args:
-            asked_at: When Slurm was queried, by this watcher's clock.
-        """
-        self._looked_at, self._is_postponed = self._clock(), True
-        self._wake.set()
-        await self._evaluate(self._open_watches(), records, asked_at)
-
     def set_end(self, watch: Watch, *, left_s: int, ends_at: str) -> None:
         """Set an end that Slurm has just accepted, whatever a query under way returns."""
         watch.set_end(self._clock(), left_s=left_s, ends_at=ends_at)
@@ -158,8 +147,7 @@ class Watcher:
                 await self._wait(self._wake, pause_s)
                 # Each wake-up draws new jitter: without `min`, many of them could put a query off
                 # for ever.
-                due_at = self._due_at() if self._is_postponed else min(due_at, self._due_at())
-                self._is_postponed = False
+                due_at = min(due_at, self._due_at())
             try:
                 await self._poll()
             except Exception:
@@ -188,7 +176,7 @@ class Watcher:
         gained = (now - self._looked_at) / self._waiting_s
         self._early_looks = min(_MOST_EARLY_LOOKS, self._early_looks + gained) - 1
         self._wants_look, self._looked_at = False, now
-        watches = self._open_watches()
+        watches = [watch for watch in self._watches if not watch.is_gone]
         try:
             records = await self._list_jobs(sorted({watch.key.job_id for watch in watches}))
         except SlurmError as error:
@@ -201,21 +189,13 @@ class Watcher:
             self._log.warning("Slurm answers again after %d failures", self._n_failures)
         # For pages, so not the monotonic clock.
         self._n_failures, self.answered_at = 0, time.time()
-        await self._evaluate(watches, records, now)
-
-    def _open_watches(self) -> list[Watch]:
-        return [watch for watch in self._watches if not watch.is_gone]
-
-    async def _evaluate(
-        self, watches: Sequence[Watch], records: Sequence[JobRecord], asked_at: float
-    ) -> None:
         by_id = {record.key.job_id: record for record in records}
         absent = []
         for watch in watches:
             record = by_id.get(watch.key.job_id)
             # Slurm gives an id out again when its numbers wrap around: the name has to match, too.
             if record is not None and match_job(watch.key, [record]):
-                watch.see(record, asked_at)
+                watch.see(record, now)
             else:
                 absent.append(watch)
         if absent:

@@ -122,7 +122,6 @@ class Cluster:
             watched=self.watcher.watched,
             interval_s=traits.orphan_interval_s,
             after_s=traits.orphan_after_s,
-            on_jobs=self.watcher.take,
             log=log,
         )
         self.forecaster = Forecaster(

@@ -5,17 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 from dsportal.slurm.states import Phase
 from spawner.client.slurm import Slurm
 from spawner.errors import SlurmError
 from spawner.session.session import read_session_id
-from spawner.slurm.jobs import JobKey, JobRecord
-
-
-async def _ignore(jobs: list[JobRecord], asked_at: float) -> None:
-    pass
+from spawner.slurm.jobs import JobKey
 
 
 class OrphanSearch:
@@ -27,7 +23,6 @@ class OrphanSearch:
     Args:
         known_ids: Reads the ids of all sessions from the database.
         watched: Returns the jobs that sessions of this hub watch.
-        on_jobs: Gets all jobs of the cluster at each search, and when they were queried.
     """
 
     def __init__(
@@ -40,7 +35,6 @@ class OrphanSearch:
         interval_s: float,
         after_s: float,
         log: logging.Logger,
-        on_jobs: Callable[[list[JobRecord], float], Awaitable[None]] = _ignore,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._slurm = slurm
@@ -49,7 +43,6 @@ class OrphanSearch:
         self._watched = watched
         self._interval_s = interval_s
         self._after_s = after_s
-        self._on_jobs = on_jobs
         self._log = log
         self._clock = clock
         self._found_at: dict[JobKey, float] = {}
@@ -62,9 +55,7 @@ class OrphanSearch:
 
     async def search(self) -> list[JobKey]:
         """Search once, cancel the orphans whose time is up, and return all orphans."""
-        asked_at = self._clock()
         jobs = await self._slurm.find_jobs()
-        await self._on_jobs(jobs, asked_at)
         watched = self._watched()
         unknown = [job for job in jobs if job.key not in watched]
         # Read after the jobs: a session that began meanwhile is in the database by now. As a rule

@@ -168,27 +168,6 @@ async def test_the_calls_of_a_minute_have_a_limit(
     assert most * 0.8 * 10 <= len(cluster.asked_at) - before <= most * 10
 
 
-async def test_an_answer_that_was_asked_for_another_reason_takes_the_place_of_a_look(
-    clock: Clock, cluster: FakeCluster, watcher: Watcher
-) -> None:
-    one = watch(watcher, cluster)
-    other = watch(watcher, cluster, 2)
-    await clock.advance(20)
-    before = len(cluster.asked_at)
-
-    for _ in range(6):
-        await clock.advance(10)
-        await watcher.take(list(cluster.jobs.values()), clock.now)
-    assert len(cluster.asked_at) == before
-    cluster.put(one.key, JobState.FAILED)
-    await watcher.take(list(cluster.jobs.values()), clock.now)
-
-    assert one.is_over
-    assert not other.is_over
-    await clock.advance(17)
-    assert len(cluster.asked_at) == before + 1
-
-
 async def test_asking_for_an_early_look_again_and_again_does_not_raise_the_rate(
     clock: Clock, cluster: FakeCluster, watcher: Watcher
 ) -> None:
@@ -589,21 +568,6 @@ async def test_an_end_that_slurm_has_just_taken_counts_whatever_an_older_look_sh
     watcher.poll_soon()
     await clock.advance(1)
     assert one.record.ends_at == "7700"
-
-
-async def test_an_answer_for_another_reason_that_was_asked_before_is_older_too(
-    clock: Clock, cluster: FakeCluster, watcher: Watcher
-) -> None:
-    one = watch(watcher, cluster)
-    cluster.put(one.key, JobState.RUNNING, left_s=600)
-    await clock.advance(1)
-    asked_at, records = clock.now, list(cluster.jobs.values())
-    await clock.advance(1)
-
-    watcher.set_end(one, left_s=7788, ends_at="7788")
-    await watcher.take(records, asked_at)
-
-    assert watcher.left_s(one) == 7788
 
 
 async def test_a_job_that_waits_again_has_no_time_left(

@@ -63,7 +63,6 @@ class Setting:
         self.known: set[str] = set()
         self.watched: set[JobKey] = set()
         self.n_reads = 0
-        self.heard: list[tuple[list[JobRecord], float]] = []
         self.search = OrphanSearch(
             self.slurm,  # type: ignore[arg-type]
             hub=HUB,
@@ -72,17 +71,12 @@ class Setting:
             interval_s=300,
             after_s=after_s,
             log=logging.getLogger("orphans"),
-            on_jobs=self.hear,
             clock=lambda: self.now,
         )
 
     def read_ids(self) -> set[str]:
         self.n_reads += 1
         return self.known
-
-    async def hear(self, jobs: list[JobRecord], asked_at: float) -> None:
-        self.heard.append((jobs, asked_at))
-        self.now += 1
 
 
 @pytest.fixture
@@ -171,17 +165,6 @@ async def test_an_orphan_that_cannot_be_cancelled_keeps_no_other_alive(
 
     assert setting.slurm.cancelled == [2]
     assert "orphan job 1 of ada could not be cancelled: sudo refused" in caplog.text
-
-
-async def test_whoever_needs_all_jobs_gets_them_with_the_time_of_the_query(
-    setting: Setting,
-) -> None:
-    setting.slurm.put(1, "aa")
-    setting.now = 7.0
-
-    await setting.search.search()
-
-    assert setting.heard == [(setting.slurm.jobs, 7.0)]
 
 
 async def pauses_of(
