@@ -9,15 +9,17 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, Template
 
+from dsportal.amounts import count, format_duration
 from dsportal.slurm.errors import PortalError
 from portal.hub.form.fixed import describe_fixed
-from portal.hub.form.rescue import Rescue
 from portal.hub.form.view import FormView, describe_form
-from portal.hub.formatting import format_clock
+from portal.hub.formatting import format_clock, format_memory
 from portal.hub.pages.base import TEMPLATES_DIR
 from spawner.errors import SlurmError, SlurmUnavailableError
 from spawner.hub.cluster_offer import ClusterOffer
 from spawner.hub.session_mixin import SessionMixin
+from spawner.settings.rescue import RescueSettings
+from spawner.settings.traits import read_traits
 from spawner.slurm.catalog import Catalog
 
 TEMPLATE = "options_form.html"
@@ -75,8 +77,13 @@ class _Form:
         again_url = f"{hub_prefix}spawn/{spawner.user.escaped_name}"
         # A length of 0 offers no rescue session.
         if (SENT_OPTIONS.get() or {}).get("rescue") and spawner.rescue_hours:
-            rescue = Rescue.of(spawner)
-            return self._template.render(rescue=rescue, again_url=again_url)
+            rescue = read_traits(spawner, RescueSettings)
+            words = {
+                "cores": count(rescue.rescue_cores, "core"),
+                "memory": format_memory(rescue.rescue_memory_mib),
+                "hours": format_duration(rescue.rescue_walltime_s),
+            }
+            return self._template.render(rescue=words, again_url=again_url)
         try:
             view = await self._describe(spawner)
         except PortalError as error:
