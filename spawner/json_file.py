@@ -8,6 +8,9 @@ from typing import Any
 
 from dsportal.whole_file import write_whole
 
+# That of the hub, whose lines have a time.
+_log = logging.getLogger("JupyterHub")
+
 
 class JsonFile:
     """One JSON object in a file that only the hub writes.
@@ -16,9 +19,8 @@ class JsonFile:
         path: None keeps nothing.
     """
 
-    def __init__(self, path: Path | None, *, log: logging.Logger) -> None:
+    def __init__(self, path: Path | None) -> None:
         self._path = path
-        self._log = log
         # One thread, so that writes keep their order.
         self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="json-file")
 
@@ -29,7 +31,7 @@ class JsonFile:
         try:
             state = json.loads(self._path.read_text())
         except (OSError, ValueError) as error:
-            self._log.warning("%s cannot be read and is started again: %s", self._path, error)
+            _log.warning("%s cannot be read and is started again: %s", self._path, error)
             return {}
         return state if isinstance(state, dict) else {}
 
@@ -47,4 +49,4 @@ class JsonFile:
         try:
             write_whole(path, text.encode(), mode=0o600)
         except OSError as error:
-            self._log.warning("%s cannot be written: %s", path, error.strerror)
+            _log.warning("%s cannot be written: %s", path, error.strerror)

@@ -10,6 +10,8 @@ from typing import Any
 
 from spawner.json_file import JsonFile
 
+_log = logging.getLogger("JupyterHub")
+
 # Sessions that were expected to start at once, and did, would make any forecast look good.
 _SHORT_WAIT = timedelta(seconds=60)
 
@@ -38,11 +40,11 @@ class ForecastRecord:
         n_sessions: How many of the last sessions count, 1 or more.
     """
 
-    def __init__(self, path: Path | None, *, log: logging.Logger, n_sessions: int = 1000) -> None:
+    def __init__(self, path: Path | None, *, n_sessions: int = 1000) -> None:
         self._n_sessions = n_sessions
         self._open: OrderedDict[str, tuple[datetime, datetime]] = OrderedDict()
         self._late_s: deque[float] = deque(maxlen=n_sessions)
-        self._file = JsonFile(path, log=log)
+        self._file = JsonFile(path)
         state = self._file.read()
         try:
             self._late_s.extend(map(float, state.get("late_s", ())))
@@ -50,7 +52,7 @@ class ForecastRecord:
                 starts_at, made_at = map(datetime.fromisoformat, moments)
                 self._open[session] = (starts_at, made_at)
         except (ValueError, TypeError, AttributeError) as error:
-            log.warning("The record of forecasts is started again: %s", error)
+            _log.warning("The record of forecasts is started again: %s", error)
             self._open.clear()
             self._late_s.clear()
 

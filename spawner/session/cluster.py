@@ -133,7 +133,7 @@ class Cluster:
         )
         record = Path(traits.forecast_path)
         self.forecasts = ForecastRecord(
-            record.with_stem(f"{record.stem}{name}") if traits.forecast_path else None, log=log
+            record.with_stem(f"{record.stem}{name}") if traits.forecast_path else None
         )
         self.start_line = StartLine()
         self.allocations = Cache(

@@ -18,7 +18,7 @@ from portal.hub.settings.loader import Settings
 from spawner.errors import SiteError
 from spawner.session.spawn_error import StartFailedError
 
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger("JupyterHub")
 _OTHERS = 0o077
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import logging
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -41,8 +40,8 @@ class AddressBook:
         path: In a folder that only the hub reads; None for memory.
     """
 
-    def __init__(self, path: Path | None, *, log: logging.Logger | None = None) -> None:
-        self._file = JsonFile(path, log=log or logging.getLogger(__name__))
+    def __init__(self, path: Path | None) -> None:
+        self._file = JsonFile(path)
         self._known = {
             user: Addresses.from_state(state) for user, state in self._file.read().items()
         }

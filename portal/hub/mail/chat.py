@@ -129,7 +129,7 @@ class Chat:
 @functools.cache
 def shared_chat(settings: ChatSettings) -> Chat:
     """Return the one of a hub; raises as `Chat` does."""
-    return Chat(settings, log=logging.getLogger(__name__))
+    return Chat(settings, log=logging.getLogger("JupyterHub"))
 
 
 def is_understood(address: str) -> bool:

@@ -49,7 +49,7 @@ class MailWatch:
         self._chat = chat
         self._book = book
         self.outbox = Outbox(settings, password=os.environ.get(PASSWORD, ""), log=log)
-        self._file = JsonFile(path, log=log)
+        self._file = JsonFile(path)
         self._saved = self._file.read()
         self._looks = {
             key: look

@@ -13,6 +13,8 @@ from typing import Any
 from spawner.errors import SettingsError
 from spawner.settings.schema import closest
 
+# That of the hub, whose lines have a time.
+_log = logging.getLogger("JupyterHub")
 _KEYS = ("text", "level", "from", "until")
 _MOST_CHARACTERS = 1000
 
@@ -78,14 +80,9 @@ class AnnouncementBoard:
     """
 
     def __init__(
-        self,
-        path: Path,
-        *,
-        log: logging.Logger | None = None,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        self, path: Path, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)
     ) -> None:
         self._path = path
-        self._log = log or logging.getLogger(__name__)
         self._now = now
         self._version: tuple[int, int] | None = None
         self._announcements: tuple[Announcement, ...] = ()
@@ -106,7 +103,7 @@ class AnnouncementBoard:
         try:
             self._announcements = load_announcements(self._path)
         except SettingsError as error:
-            self._log.error("Keeping the previous announcements: %s", error)
+            _log.error("Keeping the previous announcements: %s", error)
 
 
 def _file_version(path: Path) -> tuple[int, int] | None:

@@ -2,7 +2,6 @@
 
 import functools
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +38,7 @@ class Drain:
             message: Why, for users; cut to 500 characters.
         """
         text = message.strip()[:MOST_CHARACTERS] or DEFAULT_MESSAGE
-        state = json.dumps({"message": text, "since": time.time()})
+        state = json.dumps({"message": text})
         try:
             # A power loss during the maintenance must not open the portal again.
             write_whole(self.path, state.encode(), survives_power_loss=True)

@@ -1,7 +1,6 @@
 """Messages of administrators to users whose sessions they stopped; the home page shows them."""
 
 import functools
-import logging
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -37,14 +36,8 @@ class Notices:
         clock: Seconds since 1970 (UTC).
     """
 
-    def __init__(
-        self,
-        path: Path | None,
-        *,
-        log: logging.Logger | None = None,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        self._file = JsonFile(path, log=log or logging.getLogger(__name__))
+    def __init__(self, path: Path | None, *, clock: Callable[[], float] = time.time) -> None:
+        self._file = JsonFile(path)
         self._clock = clock
         self._by_user = {
             user: notices

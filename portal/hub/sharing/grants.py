@@ -5,7 +5,6 @@ so a file that is lost lets nobody in.
 """
 
 import functools
-import logging
 from dataclasses import asdict, dataclass
 from enum import Enum
 from pathlib import Path
@@ -95,8 +94,8 @@ class Grants:
         path: In a folder that only the hub can write; None keeps them in memory.
     """
 
-    def __init__(self, path: Path | None, *, log: logging.Logger | None = None) -> None:
-        self._file = JsonFile(path, log=log or logging.getLogger(__name__))
+    def __init__(self, path: Path | None) -> None:
+        self._file = JsonFile(path)
         self._of = {session: _parse_grants(saved) for session, saved in self._file.read().items()}
 
     def begin(self, session: str) -> None:

@@ -1,6 +1,5 @@
 """How good forecasts were, and that a restart of the hub forgets nothing."""
 
-import logging
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -8,7 +7,6 @@ import pytest
 
 from spawner.forecast.accuracy import ForecastRecord
 
-LOG = logging.getLogger("forecasts")
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 FILE = "forecasts.json"
 
@@ -18,7 +16,7 @@ def minutes(n_minutes: float) -> datetime:
 
 
 def test_forecasts_are_measured_by_the_actual_starts() -> None:
-    record = ForecastRecord(None, log=LOG)
+    record = ForecastRecord(None)
     for session, forecast, actual in (("a", 10, 8), ("b", 20, 21), ("c", 30, 60)):
         record.expect(session, minutes(forecast), made_at=NOW)
         record.start(session, minutes(actual))
@@ -30,7 +28,7 @@ def test_forecasts_are_measured_by_the_actual_starts() -> None:
 
 
 def test_sessions_that_started_at_once_as_foretold_do_not_flatter_the_forecast() -> None:
-    record = ForecastRecord(None, log=LOG)
+    record = ForecastRecord(None)
     record.expect("at once", NOW, made_at=NOW)
     record.start("at once", NOW + timedelta(seconds=1))
     assert record.accuracy is None
@@ -41,7 +39,7 @@ def test_sessions_that_started_at_once_as_foretold_do_not_flatter_the_forecast()
 
 
 def test_only_the_first_forecast_of_a_session_counts() -> None:
-    record = ForecastRecord(None, log=LOG)
+    record = ForecastRecord(None)
     record.expect("a", minutes(60), made_at=NOW)
     record.expect("a", minutes(5), made_at=minutes(4))
     record.start("a", minutes(5))
@@ -50,7 +48,7 @@ def test_only_the_first_forecast_of_a_session_counts() -> None:
 
 
 def test_the_record_does_not_grow_without_end() -> None:
-    record = ForecastRecord(None, log=LOG, n_sessions=5)
+    record = ForecastRecord(None, n_sessions=5)
     for i in range(50):
         record.expect(f"waits {i}", minutes(10), made_at=NOW)
         record.expect(f"runs {i}", minutes(10), made_at=NOW)
@@ -62,13 +60,13 @@ def test_the_record_does_not_grow_without_end() -> None:
 
 
 def test_forecasts_survive_a_restart_of_the_hub(tmp_path: Path) -> None:
-    before = ForecastRecord(tmp_path / FILE, log=LOG)
+    before = ForecastRecord(tmp_path / FILE)
     before.expect("done", NOW + timedelta(hours=1), made_at=NOW)
     before.expect("open", NOW + timedelta(hours=2), made_at=NOW)
     before.start("done", NOW + timedelta(hours=1, minutes=10))
     before.close()
 
-    after = ForecastRecord(tmp_path / FILE, log=LOG)
+    after = ForecastRecord(tmp_path / FILE)
     assert after.accuracy is not None
     assert (after.accuracy.n_sessions, after.accuracy.median_error_s) == (1, 600)
     after.start("open", NOW + timedelta(hours=2, minutes=30))
@@ -77,25 +75,25 @@ def test_forecasts_survive_a_restart_of_the_hub(tmp_path: Path) -> None:
 
 
 def test_a_session_that_was_cancelled_or_is_not_known_does_not_count(tmp_path: Path) -> None:
-    forecasts = ForecastRecord(tmp_path / FILE, log=LOG)
+    forecasts = ForecastRecord(tmp_path / FILE)
     forecasts.expect("gone", NOW + timedelta(hours=1), made_at=NOW)
     forecasts.forget("gone")
     forecasts.start("gone", NOW + timedelta(hours=2))
     forecasts.start("unknown", NOW + timedelta(hours=2))
     forecasts.close()
 
-    assert ForecastRecord(tmp_path / FILE, log=LOG).accuracy is None
+    assert ForecastRecord(tmp_path / FILE).accuracy is None
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"late_s": ["x"], "open": {}}', "null"])
 def test_a_broken_file_begins_anew(tmp_path: Path, text: str) -> None:
     (tmp_path / FILE).write_text(text)
 
-    assert ForecastRecord(tmp_path / FILE, log=LOG).accuracy is None
+    assert ForecastRecord(tmp_path / FILE).accuracy is None
 
 
 def test_a_file_that_cannot_be_written_loses_no_session(tmp_path: Path) -> None:
-    forecasts = ForecastRecord(tmp_path / "missing" / "forecasts.json", log=LOG)
+    forecasts = ForecastRecord(tmp_path / "missing" / "forecasts.json")
     forecasts.expect("0", NOW + timedelta(hours=1), made_at=NOW)
     forecasts.start("0", NOW)
     forecasts.close()

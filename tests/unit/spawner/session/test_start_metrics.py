@@ -1,7 +1,6 @@
 """Forecast and start of sessions: recorded, kept over a restart, and told to Prometheus."""
 
 import asyncio
-import logging
 import time
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -26,7 +25,6 @@ from spawner.slurm.catalog import Catalog
 from spawner.slurm.job_script import JobPlan
 from spawner.slurm.jobs import JobKey, JobRecord
 
-LOG = logging.getLogger("forecasts")
 QUESTION = ForecastQuery(
     user="ada",
     plan=JobPlan(
@@ -61,7 +59,7 @@ class FakeCluster:
     """A cluster with a catalog, a forecast and a record."""
 
     def __init__(self, path: Path | None = None, *, n_used: int = 4, said: str = "") -> None:
-        self.forecasts = ForecastRecord(path, log=LOG)
+        self.forecasts = ForecastRecord(path)
         self.n_used = n_used
         self.said = said
         self.n_questions = 0

@@ -1,6 +1,5 @@
 """Announcements: what the file may hold, when they are shown, and that a change is seen."""
 
-import logging
 import os
 from datetime import UTC, datetime
 from pathlib import Path
@@ -96,7 +95,7 @@ def write(path: Path, text: str) -> None:
 def test_a_change_is_seen_without_a_restart_and_a_mistake_changes_nothing(
     path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    board = AnnouncementBoard(path, log=logging.getLogger("board"), now=lambda: NOW)
+    board = AnnouncementBoard(path, now=lambda: NOW)
 
     def texts() -> list[str]:
         return [one.text for one in board.current]
