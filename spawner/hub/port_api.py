@@ -1,23 +1,34 @@
 """The API route where a session's server reports its port, once, with its own token."""
 
-import json
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
 
 from jupyterhub.apihandlers import APIHandler
+from pydantic import BaseModel, ValidationError
 from tornado.web import HTTPError
 
 from spawner.certificates import check_certificate
 from spawner.hub.patches.routes import add_api_routes
 from spawner.session.end_reason import add_port_step
 
+if TYPE_CHECKING:
+    from spawner.hub.session_mixin import SessionMixin
+
 ROUTE = "/api/dsportal/port"
 # batchspawner's handler sets any attribute of the spawner that is posted, even its commands.
 _REFUSED_ROUTE = "/api/batchspawner"
-_REPORTED = frozenset({"port", "certificate"})
 # A session's certificate has 627 bytes as PEM.
 _MOST_BODY_BYTES = 4096
 # Ports that the kernel gives to unprivileged programs.
 LOWEST_PORT, HIGHEST_PORT = 1024, 65535
+
+Report = TypeVar("Report", bound=BaseModel)
+
+
+class _PortReport(BaseModel, strict=True, extra="forbid"):
+    port: int
+    certificate: str = ""
 
 
 class PortHandler(APIHandler):
@@ -31,7 +42,12 @@ class PortHandler(APIHandler):
     async def post(self) -> None:
         """Take the port of the session whose server holds the token."""
         spawner = spawner_of_token(self)
-        port, certificate = self._parse_report()
+        report = read_report(self, _PortReport, '{"port": N} with one integer N')
+        port = report.port
+        try:
+            certificate = report.certificate and check_certificate(report.certificate)
+        except ValueError:
+            raise HTTPError(400, "Send exactly one certificate, in PEM format.") from None
         is_in_range = spawner.port_min <= port <= spawner.port_max
         if not is_in_range and not (spawner.any_port and LOWEST_PORT <= port <= HIGHEST_PORT):
             raise HTTPError(
@@ -49,34 +65,22 @@ class PortHandler(APIHandler):
             add_port_step(spawner, port)
         self.set_status(204)
 
-    def _parse_report(self) -> tuple[int, str]:
-        body = self.request.body
-        try:
-            if len(body) > _MOST_BODY_BYTES:
-                raise ValueError("too long")
-            data = json.loads(body)
-        except ValueError:
-            data = None
-        is_known = isinstance(data, dict) and "port" in data and set(data) <= _REPORTED
-        # `type`, for JSON's true is an int to isinstance.
-        if not is_known or type(data["port"]) is not int:
-            raise HTTPError(400, 'The body has to be {"port": N} with one integer N.')
-        try:
-            certificate = check_certificate(data["certificate"]) if len(data) > 1 else ""
-        except (ValueError, AttributeError):
-            raise HTTPError(400, "Send exactly one certificate, in PEM format.") from None
-        return int(data["port"]), certificate
+
+def read_report(handler: APIHandler, kind: type[Report], form: str) -> Report:
+    """Return what a session's server reports; anything but a `form` of JSON is refused."""
+    body = handler.request.body
+    try:
+        return kind.model_validate_json(body if len(body) <= _MOST_BODY_BYTES else b"")
+    except ValidationError:
+        raise HTTPError(400, f"The body has to be {form}.") from None
 
 
-def spawner_of_token(handler: APIHandler) -> Any:
-    """Return the spawner of the session whose server makes the request.
-
-    Returns:
-        A `SessionMixin`.
-    """
+def spawner_of_token(handler: APIHandler) -> SessionMixin:
+    """Return the spawner of the session whose server makes the request."""
     # A browser's cookie is not enough: only the server on the node holds the token.
     token = handler.get_token()
     if token is not None and token.user is not None:
+        spawner: SessionMixin
         for spawner in handler.users[token.user].spawners.values():
             if hasattr(spawner, "owns_token") and spawner.owns_token(token.id):
                 return spawner

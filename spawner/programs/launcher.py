@@ -111,7 +111,7 @@ def _slurm_conf(cluster: str) -> str:
 
 
 def checked_arguments(arguments: object) -> list[str]:
-    """Return the options of sbatch, "--name=value" or "--name", if each is known and valid."""
+    """Return `arguments` of sbatch, "--name=value" or "--name", if each is known and valid."""
     if not isinstance(arguments, list) or len(arguments) > 64:
         raise ValueError("arguments must be a list of at most 64 texts")
     for argument in arguments:

@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -237,7 +238,7 @@ class SessionJob:
         self._log.info("Job %d of %s is submitted", job_id, self.session.user)
         self._save(self.session)
 
-    def _change(self, **changes: object) -> None:
+    def _change(self, **changes: Any) -> None:
         self.session = replace(self.session, **changes)
         self._save(self.session)
 

@@ -1,9 +1,8 @@
 """Audit log: one line each time somebody uses another user's session or account."""
 
-import json
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import unquote
 
 from jupyterhub import orm
@@ -11,10 +10,10 @@ from jupyterhub.apihandlers import APIHandler
 from jupyterhub.handlers import BaseHandler
 from jupyterhub.log import log_request
 from jupyterhub.user import User
-from tornado.web import HTTPError
+from pydantic import BaseModel, Field
 
 from portal.hub.auth.client_address import client_address, parse_networks
-from spawner.hub.port_api import spawner_of_token
+from spawner.hub.port_api import read_report, spawner_of_token
 
 ROUTE = "/api/dsportal/visit"
 _AUTHORIZE = re.compile(r".*/api/oauth2/authorize")
@@ -23,9 +22,13 @@ _OF_A_USER = re.compile(
     r".*/hub/(?:api/users|api/dsportal/users|spawn|portal/stop|cluster/stop)/(?P<name>[^/]+)(?:/.*)?"
 )
 _CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
-_N_MOST_BODY_BYTES = 2048
 # What a session reports goes into the log, so no control characters.
-_PRINTABLE = re.compile(r"[\x21-\x7e ]{1,200}")
+_Printable = Annotated[str, Field(pattern=r"^[\x20-\x7e]{1,200}$")]
+
+
+class _VisitReport(BaseModel):
+    visitor: _Printable
+    address: _Printable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,22 +108,14 @@ class VisitHandler(APIHandler):
     async def post(self) -> None:
         """Log the visit: 204."""
         spawner = spawner_of_token(self)
-        try:
-            # Cut, so that a session cannot make the hub parse a megabyte.
-            body = json.loads(self.request.body[:_N_MOST_BODY_BYTES])
-            visitor, address = body["visitor"], body["address"]
-            is_plain = all(_PRINTABLE.fullmatch(text) for text in (visitor, address))
-        except (ValueError, TypeError, KeyError):
-            is_plain = False
-        if not is_plain:
-            raise HTTPError(400, 'The body has to be {"visitor": NAME, "address": TEXT}.')
+        visit = read_report(self, _VisitReport, '{"visitor": NAME, "address": TEXT}')
         self.log.warning(
             # A session belongs to its user, who could report anything.
             "%s uses the session of %s, from %s, as that session says",
-            visitor,
+            visit.visitor,
             spawner.user.name,
-            address,
-            extra={"user": visitor},
+            visit.address,
+            extra={"user": visit.visitor},
         )
         self.set_status(204)
 

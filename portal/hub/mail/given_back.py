@@ -1,19 +1,17 @@
 """The API route where a session's server reports that idle GPUs of a kernel were given back."""
 
-import json
 import math
 import re
-from typing import Any
+from typing import Annotated, Any
 
 from jupyterhub.apihandlers import APIHandler
-from tornado.web import HTTPError
+from pydantic import BaseModel, Field
 
 from dsportal.amounts import format_duration
-from spawner.hub.port_api import spawner_of_token
+from spawner.hub.port_api import read_report, spawner_of_token
 
 ROUTE = "/api/dsportal/given-back"
 _KEPT, _TAKEN_AT = "gpus_given_back", "gpus_given_back_taken_at"
-_MOST_BODY_BYTES = 2048
 # Reports that wait for the next look; a session could send any number.
 _MOST_REPORTS = 5
 # A session could fill the mailbox of whoever's address its user has named.
@@ -23,35 +21,31 @@ _NOTEBOOK = re.compile(r"[\w .()+-]{1,80}")
 _LONGEST_S = 366 * 86_400
 
 
+class GivenBackReport(BaseModel, strict=True):
+    """That the kernel of a notebook lost its GPUs after so many idle seconds."""
+
+    notebook: str
+    idle_s: Annotated[int, Field(ge=0, le=_LONGEST_S)]
+
+    @property
+    def sentence(self) -> str:
+        """What the user is told of it."""
+        name = self.notebook if _NOTEBOOK.fullmatch(self.notebook) else "a notebook"
+        return (
+            f"The GPUs of {name} did nothing for {format_duration(self.idle_s)}, so they are given"
+            " back. Its kernel goes on in the session, without them."
+        )
+
+
 class GivenBackHandler(APIHandler):
     """Takes `{"notebook": NAME, "idle_s": N}` from a session."""
 
     async def post(self) -> None:
         """Keep it for the next look at the session: 204."""
         spawner = spawner_of_token(self)
-        sentence = read_report(self.request.body)
-        if sentence is None:
-            raise HTTPError(400, 'The body has to be {"notebook": NAME, "idle_s": N}.')
-        keep_report(spawner, sentence)
+        report = read_report(self, GivenBackReport, '{"notebook": NAME, "idle_s": N}')
+        keep_report(spawner, report.sentence)
         self.set_status(204)
-
-
-def read_report(body: bytes) -> str | None:
-    """Return what the user is told of a report; None if it is none."""
-    try:
-        # Cut, so that a session cannot make the hub parse a megabyte.
-        report = json.loads(body[:_MOST_BODY_BYTES])
-        notebook, idle_s = report["notebook"], report["idle_s"]
-        name = notebook if _NOTEBOOK.fullmatch(notebook) else "a notebook"
-    except (ValueError, TypeError, KeyError):
-        return None
-    # `type`, for JSON's true is an int to isinstance.
-    if type(idle_s) is not int or not 0 <= idle_s <= _LONGEST_S:
-        return None
-    return (
-        f"The GPUs of {name} did nothing for {format_duration(idle_s)}, so they are given back. "
-        "Its kernel goes on in the session, without them."
-    )
 
 
 def keep_report(spawner: Any, sentence: str) -> None:

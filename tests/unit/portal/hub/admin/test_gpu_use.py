@@ -3,8 +3,9 @@
 import json
 
 import pytest
+from pydantic import ValidationError
 
-from portal.hub.admin.gpu_use import read_report
+from portal.hub.admin.gpu_use import UseReport
 
 
 def report(percents: object) -> bytes:
@@ -12,7 +13,8 @@ def report(percents: object) -> bytes:
 
 
 def test_a_report_has_the_average_use_by_job() -> None:
-    assert read_report(report({"7": 0, "8": 45.5})) == {7: 0.0, 8: 45.5}
+    percents = UseReport.model_validate_json(report({"7": 0, "8": 45.5})).percents
+    assert percents == {"7": 0.0, "8": 45.5}
 
 
 @pytest.mark.parametrize(
@@ -37,4 +39,5 @@ def test_a_report_has_the_average_use_by_job() -> None:
     ids=lambda body: body[:24].decode("latin-1"),
 )
 def test_anything_else_is_refused(body: bytes) -> None:
-    assert read_report(body) is None
+    with pytest.raises(ValidationError):
+        UseReport.model_validate_json(body)
