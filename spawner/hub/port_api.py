@@ -10,7 +10,8 @@ from tornado.web import HTTPError
 
 from spawner.certificates import check_certificate
 from spawner.hub.patches.routes import add_api_routes
-from spawner.session.end_reason import add_port_step
+from spawner.session.end_reason import read_log_lines
+from spawner.taken_ports import find_taken
 
 if TYPE_CHECKING:
     from spawner.hub.session_mixin import SessionMixin
@@ -61,9 +62,25 @@ class PortHandler(APIHandler):
             )
         if not spawner.take_port(port, certificate):
             raise HTTPError(409, "This session is not waiting for a port. Start a new session.")
-        if not is_in_range:
-            add_port_step(spawner, port)
         self.set_status(204)
+        # Answered first: the session's log may come late.
+        self.finish()
+        if not is_in_range:
+            await self._log_taken(spawner, port)
+
+    async def _log_taken(self, spawner: SessionMixin, port: int) -> None:
+        session = spawner.session
+        lines = (
+            await read_log_lines(spawner.cluster.slurm, session.key, secrets=()) if session else ""
+        )
+        spawner.log.warning(
+            "The session of %s listens on port %d, outside %d to %d. %s",
+            spawner.user.name,
+            port,
+            spawner.port_min,
+            spawner.port_max,
+            find_taken(lines) or "Its log does not say why.",
+        )
 
 
 def read_report(handler: APIHandler, kind: type[Report], form: str) -> Report:

@@ -7,7 +7,6 @@ import pwd
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from dsportal.diagnosis import Situation, explain_end, explain_waiting, log_tail
 from dsportal.slurm.states import JobState, Phase
@@ -19,15 +18,13 @@ from spawner.session.progress import Progress
 from spawner.session.session import Session
 from spawner.session.session_end import JobEndedError, SessionEnd
 from spawner.slurm.jobs import JobEnd, JobKey, JobRecord
-from spawner.taken_ports import NEXT_STEP, ended_for_ports, find_taken
+from spawner.taken_ports import NEXT_STEP, ended_for_ports
 
 # A server reports its end when it starts to stop; slow kernels end after that.
 _CLEANING_TIMEOUT_S = 10.0
 _ACCOUNTING_TIMEOUT_S = 10.0
 _FIRST_PAUSE_S = 0.2
 _LONGEST_PAUSE_S = 1.0
-# The event loop keeps only weak references to tasks.
-_tellings: set[asyncio.Task[None]] = set()
 
 
 def add_state_step(
@@ -136,28 +133,6 @@ async def read_log_lines(slurm: Slurm, key: JobKey, *, secrets: Sequence[str]) -
     with contextlib.suppress(SlurmError):
         return log_tail(await slurm.read_log(key), secrets=[text for text in secrets if text])
     return ""
-
-
-def add_port_step(spawner: Any, port: int) -> None:
-    """Log why a session listens outside the site's range, as its own log says; does not wait.
-
-    `spawner` is the session's `SlurmGPUSpawner`.
-    """
-    telling = asyncio.ensure_future(_add_port_step(spawner, port))
-    _tellings.add(telling)
-    telling.add_done_callback(_tellings.discard)
-
-
-async def _add_port_step(spawner: Any, port: int) -> None:
-    lines = await read_log_lines(spawner.cluster.slurm, spawner.session.key, secrets=())
-    spawner.log.warning(
-        "The session of %s listens on port %d, outside %d to %d. %s",
-        spawner.user.name,
-        port,
-        spawner.port_min,
-        spawner.port_max,
-        find_taken(lines) or "Its log does not say why.",
-    )
 
 
 def describe_situation(session: Session, *, user_uid: int | None = None) -> Situation:

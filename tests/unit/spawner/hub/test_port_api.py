@@ -10,7 +10,6 @@ from tornado.httputil import HTTPServerRequest, RequestStartLine
 from tornado.web import Application, HTTPError
 
 from spawner.certificates import make_identity
-from spawner.hub import port_api
 from spawner.hub.port_api import ROUTE, PortHandler, spawner_of_token
 
 TOKEN_ID = 7
@@ -54,6 +53,9 @@ def request_of(body: object, *spawners: object, token_id: int | None = TOKEN_ID)
 
         def set_default_headers(self) -> None:
             """Needs no hub."""
+
+        def finish(self, chunk: object = None) -> Any:
+            """Needs no connection."""
 
     sessions = {str(number): each for number, each in enumerate(spawners)}
     application = Application(users={user: SimpleNamespace(spawners=sessions)})
@@ -127,7 +129,11 @@ async def test_a_port_outside_the_sites_range_is_taken_only_from_a_session_that_
     is_taken: bool,
 ) -> None:
     told: list[int] = []
-    monkeypatch.setattr(port_api, "add_port_step", lambda spawner, port: told.append(port))
+
+    async def log_taken(handler: PortHandler, spawner: object, port: int) -> None:
+        told.append(port)
+
+    monkeypatch.setattr(PortHandler, "_log_taken", log_taken)
     spawner.any_port = any_port
     request = request_of({"port": port}, spawner)
 
