@@ -66,6 +66,7 @@ from portal.response_headers import PlainHeaders
 from spawner.hub.patches.orm_user import load_relations_at_use
 from spawner.hub.patches.scopes import count_groups
 from spawner.hub.patches.user_dict import count_seldom
+from spawner.hub.session_mixin import SessionMixin
 
 SECONDS_PER_DAY = 24 * 3600
 
@@ -233,7 +234,7 @@ def _apply_spawner(c: Any, settings: Settings, hubs: Hubs | None) -> None:
     drain = shared_drain(hub.state_dir / "drain.json")
     grants = shared_grants(hub.state_dir / "guests.json")
 
-    def before_start(spawner: Any) -> None:
+    def before_start(spawner: SessionMixin) -> None:
         drain.refuse(spawner)
         if hubs:
             hubs.refuse(spawner)
@@ -242,7 +243,7 @@ def _apply_spawner(c: Any, settings: Settings, hubs: Hubs | None) -> None:
         if settings.sharing.enabled:
             grants.begin(key_of(spawner))
 
-    def after_stop(spawner: Any) -> None:
+    def after_stop(spawner: SessionMixin) -> None:
         # JupyterHub keeps shares with the session's name, also over its end.
         end_shares(spawner, grants)
         if hubs:

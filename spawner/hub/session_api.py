@@ -14,7 +14,6 @@
 import asyncio
 import json
 import re
-from typing import Any
 
 from jupyterhub.apihandlers import APIHandler
 from jupyterhub.scopes import needs_scope
@@ -24,6 +23,7 @@ from dsportal.slurm.errors import PortalError
 from spawner.hub.extend_session import describe_time, extend_session
 from spawner.hub.jobs_elsewhere import list_elsewhere
 from spawner.hub.port_api import spawner_of_token
+from spawner.hub.session_mixin import SessionMixin
 from spawner.session.queue_status import QUEUE_PLACE, format_place
 from spawner.session.session_end import SessionEnd
 
@@ -97,7 +97,7 @@ class UserExtensionHandler(APIHandler):
         await _answer_extension(self, user.spawners[server_name])
 
 
-async def _answer_extension(handler: APIHandler, spawner: Any) -> None:
+async def _answer_extension(handler: APIHandler, spawner: SessionMixin) -> None:
     user = spawner.user.name
     try:
         await extend_session(spawner)

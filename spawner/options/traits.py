@@ -1,5 +1,6 @@
 """The settings of `SlurmGPUSpawner` that an operator can change."""
 
+from collections import abc
 from typing import Any, cast
 
 from traitlets import Callable, Dict, Float, HasTraits, Instance, Integer, List, Unicode
@@ -191,7 +192,12 @@ class SpawnerTraits(SiteTraits):
     req_account: str
     req_partition: str
     req_qos: str
+    req_prologue: str
+    req_epilogue: str
+    req_options: str
+    slurm_warning_s: int
     environment: dict[str, Any]
+    get_args: abc.Callable[[], list[str]]
 
 
 class TraitsOn:

@@ -20,7 +20,7 @@ class SpawnerDatabase:
     Every change is committed at once: a hub may die at any moment.
     """
 
-    def __init__(self, orm_spawner: Any) -> None:
+    def __init__(self, orm_spawner: orm.Spawner) -> None:
         self._row = orm_spawner
 
     @property

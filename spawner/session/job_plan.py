@@ -1,14 +1,15 @@
 """Builds the plan of a session's job from its request and the operator's settings."""
 
-from typing import Any
-
 from spawner.options.option_table import plain_options
 from spawner.options.request import SessionRequest
+from spawner.options.traits import SpawnerTraits
 from spawner.slurm.gres import SHARD
 from spawner.slurm.job_script import JobPlan, parse_extra_options
 
 
-def make_plan(spawner: Any, request: SessionRequest, *, job_name: str, comment: str) -> JobPlan:
+def make_plan(
+    spawner: SpawnerTraits, request: SessionRequest, *, job_name: str, comment: str
+) -> JobPlan:
     """Return the plan of a session's job; a forecast asks with the same.
 
     Args:

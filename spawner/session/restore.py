@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
+from jupyterhub.user import User
 from jupyterhub.utils import exponential_backoff
 
 _CHECK_TIMEOUT_S = 600.0
@@ -19,7 +20,7 @@ class RestorableSpawner(Protocol):
     """What this module needs of a JupyterHub spawner."""
 
     name: str
-    user: Any
+    user: User
     server: Any
     log: Any
     is_hidden: bool
@@ -131,7 +132,7 @@ async def _serve(spawner: RestorableSpawner, url: str) -> None:
         spawner._proxy_pending = False
 
 
-async def _drop_stopped(user: Any, name: str) -> None:
+async def _drop_stopped(user: User, name: str) -> None:
     await user.settings["proxy"].delete_user(user, name)
     await user.stop(name)
 

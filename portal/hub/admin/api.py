@@ -19,6 +19,7 @@ import jupyterhub
 from jupyterhub import orm
 from jupyterhub.apihandlers import APIHandler
 from jupyterhub.scopes import needs_scope
+from jupyterhub.user import User
 from tornado.web import HTTPError
 
 from dsportal.slurm.errors import PortalError
@@ -205,7 +206,7 @@ class StopHandler(OperationHandler):
         results = await asyncio.gather(*(self._stop(u, s, message) for u, s in chosen))
         self.finish(json.dumps({"sessions": results}))
 
-    async def _stop(self, user: Any, spawner: SessionMixin, message: str) -> dict[str, Any]:
+    async def _stop(self, user: User, spawner: SessionMixin, message: str) -> dict[str, Any]:
         told = describe(user, spawner)
         try:
             await stop_session(self, user.name, spawner.name)
@@ -221,7 +222,7 @@ class StopHandler(OperationHandler):
         return told | {"stopped": True}
 
 
-def describe(user: Any, spawner: SessionMixin) -> dict[str, Any]:
+def describe(user: User, spawner: SessionMixin) -> dict[str, Any]:
     """Return the session of a `user` and a `spawner` as a JSON object for administrators."""
     session, record = spawner.session, spawner.job_record
     return {

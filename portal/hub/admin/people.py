@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from jupyterhub import orm
+from jupyterhub.handlers import BaseHandler
 from jupyterhub.scopes import needs_scope
 from jupyterhub.utils import maybe_future
 from tornado.web import HTTPError
@@ -87,7 +88,7 @@ class UserHandler(OperationHandler):
         self.finish(json.dumps({"user": user_name, "sessions": len(names), "tokens": n_tokens}))
 
 
-async def read_account_status(handler: Any, name: str) -> AccountStatus:
+async def read_account_status(handler: BaseHandler, name: str) -> AccountStatus:
     """Return whether a user may still log in, as the authenticator of `handler` says.
 
     Returns:

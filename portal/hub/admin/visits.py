@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import unquote
 
 from jupyterhub import orm
@@ -45,7 +45,7 @@ class Visit:
     what: str
 
 
-def log_visits(handler: Any) -> None:
+def log_visits(handler: BaseHandler) -> None:
     """Log an answered request of `handler` as JupyterHub does; log a visit in a second line."""
     log_request(handler)
     visit = read_visit(handler) if isinstance(handler, BaseHandler) else None
@@ -60,13 +60,13 @@ def log_visits(handler: Any) -> None:
         )
 
 
-def request_address(handler: Any) -> str:
+def request_address(handler: BaseHandler) -> str:
     """Return the client address of the request of `handler`; a client cannot forge it."""
     networks = parse_networks(handler.authenticator.trusted_proxies)
     return client_address(handler.request, networks)
 
 
-def read_visit(handler: Any) -> Visit | None:
+def read_visit(handler: BaseHandler) -> Visit | None:
     """Return the visit that an answered request of `handler` was, if it succeeded.
 
     Returns:
@@ -89,7 +89,7 @@ def read_visit(handler: Any) -> Visit | None:
     return Visit(visitor=visitor.name, host=host, what=what)
 
 
-def _opened_session(handler: Any) -> str:
+def _opened_session(handler: BaseHandler) -> str:
     # Only a redirect back with a code opens the session; the page that asks does not.
     if "code=" not in handler._headers.get("Location", ""):
         return ""

@@ -7,6 +7,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 from jupyterhub.auth import Authenticator
+from jupyterhub.handlers import BaseHandler
+from jupyterhub.user import User
 from jupyterhub.utils import maybe_future
 from traitlets import Any as AnyTrait
 from traitlets import Instance, List, Set, Unicode
@@ -58,7 +60,9 @@ class AuthenticatorMixin(Authenticator):
         self._account_threads = ThreadPoolExecutor(N_ACCOUNT_THREADS, thread_name_prefix="account")
         self.standings = AccountStatusCache(self.ask_account_status)
 
-    async def get_authenticated_user(self, handler: Any, data: Any) -> dict[str, Any] | None:
+    async def get_authenticated_user(
+        self, handler: BaseHandler, data: Any
+    ) -> dict[str, Any] | None:
         """Check a login as JupyterHub does; a user of another hub is sent there.
 
         Raises:
@@ -73,13 +77,13 @@ class AuthenticatorMixin(Authenticator):
             send_home(self.hubs, handler, sent, n_steps=n_steps)
         return model
 
-    def delete_user(self, user: Any) -> None:
+    def delete_user(self, user: User) -> None:
         """Let `on_delete` know, too."""
         if self.on_delete is not None:
             self.on_delete(user.name)
         super().delete_user(user)
 
-    async def refresh_user(self, user: Any, handler: Any = None, **_: Any) -> Any:
+    async def refresh_user(self, user: User, handler: BaseHandler | None = None, **_: Any) -> Any:
         """Recheck a user; JupyterHub calls this every few minutes and before starts.
 
         Returns:
@@ -161,7 +165,7 @@ class AuthenticatorMixin(Authenticator):
             f"The administrators have closed this portal to {username}. Ask {self.contact} why.",
         )
 
-    async def is_admin(self, handler: Any, authentication: dict[str, Any]) -> bool:
+    async def is_admin(self, handler: BaseHandler, authentication: dict[str, Any]) -> bool:
         """Return whether this user is a full administrator.
 
         Returns:
@@ -178,7 +182,7 @@ class AuthenticatorMixin(Authenticator):
         return self.support or "your administrator"
 
     async def check_in_turn(
-        self, handler: Any, credentials: Credentials, ask: Callable[[], Awaitable[T | None]]
+        self, handler: BaseHandler, credentials: Credentials, ask: Callable[[], Awaitable[T | None]]
     ) -> T | None:
         """Check a password when its turn comes: at once, unless there were many wrong ones.
 

@@ -2,7 +2,8 @@
 
 import re
 import secrets
-from typing import Any
+
+from jupyterhub.handlers import BaseHandler
 
 COOKIE = "portal-browser-"
 # Counted from the last login, which sets the cookie again.
@@ -10,7 +11,7 @@ KEPT_DAYS = 90
 _IDENTITY = re.compile(r"[0-9a-f]{32}")
 
 
-def read_browser(handler: Any, name: str) -> str:
+def read_browser(handler: BaseHandler, name: str) -> str:
     """Return the device cookie that the request of `handler` carries for `name`.
 
     It proves only that somebody has logged in there before; the password is checked all the same.
@@ -27,7 +28,7 @@ def read_browser(handler: Any, name: str) -> str:
     return identity if _IDENTITY.fullmatch(identity) else ""
 
 
-def remember_browser(handler: Any, name: str, browser: str) -> None:
+def remember_browser(handler: BaseHandler, name: str, browser: str) -> None:
     """Set the device cookie; browsers send it to the login page only.
 
     `browser` is the identity that it already has; empty for a new one. `handler` signs it.

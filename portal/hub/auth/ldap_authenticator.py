@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import ldap3
+from jupyterhub.handlers import BaseHandler
 from ldap3.utils.dn import escape_rdn
 from ldapauthenticator import LDAPAuthenticator
 from traitlets import Float, List, Unicode
@@ -73,7 +74,9 @@ class PortalLDAPAuthenticator(AuthenticatorMixin, LDAPAuthenticator):
         # The base class calls get_connection, without telling it for which attempt.
         self._attempt = threading.local()
 
-    async def authenticate(self, handler: Any, data: dict[str, str]) -> dict[str, Any] | None:
+    async def authenticate(
+        self, handler: BaseHandler, data: dict[str, str]
+    ) -> dict[str, Any] | None:
         """Check name and password of the login form.
 
         Returns:

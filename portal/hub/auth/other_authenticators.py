@@ -7,6 +7,8 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from jupyterhub.auth import Authenticator
+from jupyterhub.handlers import BaseHandler
+from jupyterhub.user import User
 from jupyterhub.utils import maybe_future
 from traitlets import Set, TraitError, Unicode
 
@@ -61,7 +63,7 @@ class OtherAuthenticatorMixin(AuthenticatorMixin):
         config=True
     )
 
-    async def authenticate(self, handler: Any, data: Any = None, **kwargs: Any) -> Any:
+    async def authenticate(self, handler: BaseHandler, data: Any = None, **kwargs: Any) -> Any:
         """Let the authenticator decide, then look up the user's UNIX account.
 
         `data` is the login form, or None if another service asks for the password; `handler` and
@@ -96,7 +98,9 @@ class OtherAuthenticatorMixin(AuthenticatorMixin):
         self.standings.forget(credentials.name)
         return await self._with_account(user)
 
-    async def refresh_user(self, user: Any, handler: Any = None, **kwargs: Any) -> Any:
+    async def refresh_user(
+        self, user: User, handler: BaseHandler | None = None, **kwargs: Any
+    ) -> Any:
         """Recheck the UNIX account, then ask the authenticator itself.
 
         `handler` and `kwargs` are passed on.
@@ -115,7 +119,7 @@ class OtherAuthenticatorMixin(AuthenticatorMixin):
         groups = own if isinstance(own, dict) else {}
         return {**answer, **groups} if isinstance(answer, dict) else own
 
-    def _authenticators_own(self, user: Any, handler: Any, **kwargs: Any) -> Any:
+    def _authenticators_own(self, user: User, handler: BaseHandler, **kwargs: Any) -> Any:
         # Past Admission, to the authenticator that other_authenticator put behind it.
         return super(AuthenticatorMixin, self).refresh_user(user, handler, **kwargs)
 

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from jupyterhub.handlers import BaseHandler
 from jupyterhub.handlers.pages import SpawnHandler
 from jupyterhub.scopes import needs_scope
+from jupyterhub.user import User
 from markupsafe import Markup
 from tornado.web import HTTPError, authenticated
 
@@ -58,7 +59,7 @@ class FormHandler(SpawnHandler):
         return started
 
     async def _wrap_spawn_single_user(
-        self, user: Any, server_name: str, *arguments: Any, **options: Any
+        self, user: User, server_name: str, *arguments: Any, **options: Any
     ) -> Awaitable[None] | None:
         # JupyterHub waits 1 s for the first error of a start, then sends the browser to its page,
         # where it is unknown until the account is rechecked. So this comes first; JupyterHub
@@ -107,7 +108,7 @@ class FormHandler(SpawnHandler):
         spawner = user.spawners[server_name]
         return (server_name, spawner._spawn_future) if spawner._failed else None
 
-    async def _render_form(self, for_user: Any, *arguments: Any, **options: Any) -> Any:
+    async def _render_form(self, for_user: User, *arguments: Any, **options: Any) -> Any:
         if self._failed_start is not None:
             server_name, start = self._failed_start
             spawner = for_user.spawners[server_name]

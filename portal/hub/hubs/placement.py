@@ -11,11 +11,13 @@ import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+
+from jupyterhub.user import User
 
 from dsportal.whole_file import write_whole
 from portal.hub.settings.loader import Settings
 from spawner.errors import SiteError
+from spawner.hub.session_mixin import SessionMixin
 from spawner.session.spawn_error import StartFailedError
 
 _LOG = logging.getLogger("JupyterHub")
@@ -108,7 +110,7 @@ class Hubs:
             write_whole(self._moves_path, text.encode(), mode=0o600, survives_power_loss=True)
         return moves[user]
 
-    def refuse(self, spawner: Any) -> None:
+    def refuse(self, spawner: SessionMixin) -> None:
         """Refuse the start of a session of another hub's user; the spawner's `pre_spawn_hook`."""
         others = (one for one in spawner.user.spawners.values() if one is not spawner)
         home = self.settle(spawner.user.name, is_active=any(one.active for one in others))
@@ -117,12 +119,12 @@ class Hubs:
                 SiteError(f"Your sessions start at {home} of this portal, not at {self.own}.")
             )
 
-    def hand_over(self, spawner: Any) -> None:
+    def hand_over(self, spawner: SessionMixin) -> None:
         """Finish a move now that a session has ended; the spawner's `post_stop_hook`."""
         others = (one for one in spawner.user.spawners.values() if one is not spawner)
         self.settle(spawner.user.name, is_active=any(one.active for one in others))
 
-    def elsewhere(self, user: Any) -> str:
+    def elsewhere(self, user: User) -> str:
         """Return the path of a user's hub; empty if it is this one.
 
         `user` is JupyterHub's, or None if nobody is logged in.

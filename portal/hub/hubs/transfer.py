@@ -100,7 +100,7 @@ class Tickets:
         return self._folder / hashlib.sha256(ticket.encode()).hexdigest()
 
 
-def send_home(hubs: Hubs, handler: Any, model: dict[str, Any], *, n_steps: int) -> None:
+def send_home(hubs: Hubs, handler: BaseHandler, model: dict[str, Any], *, n_steps: int) -> None:
     """Send the browser of a user who has just logged in to the hub that has the user.
 
     Does nothing if that is this one, or if the way leads to a page that only this one has: a
@@ -178,6 +178,6 @@ def _is_of(name: str, rest: str) -> bool:
     return f"{rest.removeprefix('hub/')}/".startswith(f"user/{name}/")
 
 
-def _set_cookie(handler: Any, name: str, value: str, **options: Any) -> None:
+def _set_cookie(handler: BaseHandler, name: str, value: str, **options: Any) -> None:
     kept = handler.settings.get("cookie_options", {})
     handler.set_cookie(name, value, httponly=True, **(kept | options))

@@ -2,13 +2,14 @@
 
 import math
 import re
-from typing import Annotated, Any
+from typing import Annotated
 
 from jupyterhub.apihandlers import APIHandler
 from pydantic import BaseModel, Field
 
 from dsportal.amounts import format_duration
 from spawner.hub.port_api import read_report, spawner_of_token
+from spawner.hub.session_mixin import SessionMixin
 
 ROUTE = "/api/dsportal/given-back"
 _KEPT, _TAKEN_AT = "gpus_given_back", "gpus_given_back_taken_at"
@@ -48,21 +49,21 @@ class GivenBackHandler(APIHandler):
         self.set_status(204)
 
 
-def keep_report(spawner: Any, sentence: str) -> None:
+def keep_report(spawner: SessionMixin, sentence: str) -> None:
     """Keep a report for the next look at the session of a spawner."""
-    kept = vars(spawner).setdefault(_KEPT, [])
+    kept = spawner.__dict__.setdefault(_KEPT, [])
     kept.append(sentence)
     del kept[:-_MOST_REPORTS]
 
 
-def take_reports(spawner: Any, *, at: float) -> list[str]:
+def take_reports(spawner: SessionMixin, *, at: float) -> list[str]:
     """Return what the session of a spawner has reported, in sentences, once in ten minutes.
 
     Args:
         spawner: That of the session.
         at: Now, in seconds since 1970 (UTC).
     """
-    known = vars(spawner)
+    known = spawner.__dict__
     if at < known.get(_TAKEN_AT, -math.inf) + _PAUSE_S or _KEPT not in known:
         return []
     known[_TAKEN_AT] = at

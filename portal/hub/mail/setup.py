@@ -11,6 +11,7 @@ from portal.hub.mail.watch import letterhead, watched_by
 from portal.hub.settings.loader import Settings
 from portal.hub.settings.mail import ADDRESS
 from spawner.hub.patches.application import before_sessions
+from spawner.hub.session_mixin import SessionMixin
 
 _FILE = "addresses.json"
 # In sessions: where Slurm's own mail about the user's jobs goes.
@@ -48,7 +49,7 @@ def address_variables(settings: Settings) -> dict[str, Any]:
         return {}
     book = _book(settings)
 
-    def address(spawner: Any) -> str:
+    def address(spawner: SessionMixin) -> str:
         user = spawner.user.name
         known = book.of(user)
         return settings.mail.address_of(user, own=known.mail, directory=known.directory)

@@ -3,11 +3,11 @@
 import functools
 import json
 from pathlib import Path
-from typing import Any
 
 from dsportal.whole_file import write_whole
 from portal.hub.messages.announcements import Announcement, Level
 from spawner.errors import SiteError
+from spawner.hub.session_mixin import SessionMixin
 from spawner.session.spawn_error import StartFailedError
 
 MOST_CHARACTERS = 500
@@ -58,7 +58,7 @@ class Drain:
             return ()
         return (Announcement(text=f"{self._message} {GO_ON}", level=Level.WARNING),)
 
-    def refuse(self, _spawner: Any) -> None:
+    def refuse(self, _spawner: SessionMixin) -> None:
         """Refuse a start during the drain; the spawner's `pre_spawn_hook`."""
         if self._message:
             raise StartFailedError(SiteError(f"{self._message} Try again when it is over."))

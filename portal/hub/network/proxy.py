@@ -12,6 +12,7 @@ from typing import Any
 import aiohttp
 from jupyterhub.httpclient import fetch
 from jupyterhub.proxy import ConfigurableHTTPProxy
+from jupyterhub.user import User
 from jupyterhub.utils import url_path_join
 from sqlalchemy.exc import SQLAlchemyError
 from traitlets import Unicode, default
@@ -144,7 +145,7 @@ class SessionProxy(ConfigurableHTTPProxy):
                 self.log.warning("Deleting the route %s, which leads to no session", spec)
                 await self.delete_route(spec)
 
-    async def _check_session(self, user: Any, name: str, spawner: Any, routes: Any) -> None:
+    async def _check_session(self, user: User, name: str, spawner: Any, routes: Any) -> None:
         spec = spawner.proxy_spec
         if spec not in routes or routes[spec]["target"] != spawner.server.host:
             self.log.warning("Adding the route %s, which the proxy does not have", spec)
@@ -164,7 +165,7 @@ class SessionProxy(ConfigurableHTTPProxy):
             self.log.exception("It cannot be kept when sessions were used")
             self.app.db.rollback()
 
-    async def add_user(self, user: Any, server_name: str = "") -> None:
+    async def add_user(self, user: User, server_name: str = "") -> None:
         """Add the route to a session; it carries the certificate that its server has to show."""
         spawner = user.spawners[server_name]
         certificate = getattr(spawner, "certificate", "")

@@ -7,6 +7,7 @@ from jupyterhub.apihandlers.auth import TokenAPIHandler
 from jupyterhub.apihandlers.hub import RootAPIHandler
 from jupyterhub.apihandlers.users import UserServerAPIHandler
 from jupyterhub.handlers.static import CacheControlStaticFilesHandler
+from jupyterhub.user import User
 from tornado.web import HTTPError, StaticFileHandler
 
 from spawner.hub.patches.routes import replace_handlers
@@ -56,7 +57,7 @@ class StartHandler(UserServerAPIHandler):
         return model
 
     async def spawn_single_user(
-        self, user: Any, server_name: str = "", *arguments: Any, **options: Any
+        self, user: User, server_name: str = "", *arguments: Any, **options: Any
     ) -> None:
         """Start the session."""
         try:

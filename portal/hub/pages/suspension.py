@@ -1,6 +1,6 @@
 """Sessions that an administrator has suspended in Slurm: what every page says about them."""
 
-from typing import Any
+from jupyterhub.user import User
 
 from spawner.hub.session_mixin import SessionMixin
 
@@ -18,7 +18,7 @@ def describe_suspension(name: str = "") -> str:
     return f"An administrator has suspended {which}. {_UNTIL_RESUMED}"
 
 
-def describe_suspensions(user: Any) -> list[str]:
+def describe_suspensions(user: User) -> list[str]:
     """Return what every page of the hub says about the suspended sessions of a user.
 
     `user` is JupyterHub's, or None if nobody is logged in.

@@ -11,6 +11,7 @@ from typing import Any
 from jupyterhub import orm
 from jupyterhub.handlers import BaseHandler
 from jupyterhub.scopes import needs_scope
+from jupyterhub.user import User
 from tornado.httputil import url_concat
 from tornado.web import HTTPError, authenticated
 
@@ -60,7 +61,7 @@ def list_shares(spawner: SessionMixin, grants: Grants) -> tuple[Grant, ...]:
     )
 
 
-def list_shared_sessions(user: Any, grants: Grants) -> tuple[SharedSession, ...]:
+def list_shared_sessions(user: User, grants: Grants) -> tuple[SharedSession, ...]:
     """Return the running sessions of others that a user may open."""
     found = {}
     groups = frozenset(group.name for group in user.orm_user.groups)
