@@ -30,7 +30,6 @@ from tests.suites import (
     Suite,
     divide,
     run_suite,
-    take_gentle,
 )
 from tests.support.machine_packages import packages_of_machine
 from tests.support.put_back import LEFT_DIR
@@ -169,7 +168,7 @@ def run_suites(
         with _beside(checks, [], counts):
             for suite in quick:
                 _run(suite, pytest_arguments, counts)
-    of_portal, gentle = take_gentle([suite for suite in of_portal if suite.name not in counts])
+    of_portal = [suite for suite in of_portal if suite.name not in counts]
     with ExitStack() as stack:
         for suite in of_portal:
             if suite.needs_cluster and "deploy/up" not in counts:
@@ -177,13 +176,14 @@ def run_suites(
             if suite.needs_cluster and counts["deploy/up"].n_failed:
                 print(f"\n== {suite.name}: not run, because deploy/up failed", flush=True)
                 continue
+            if suite.is_gentle and NOT_OF_RELEASE in suite.marks:
+                beside.append(suite)
+                continue
             if suite.is_alone:
                 stack.close()
             elif suite.needs_cluster and beside:
                 stack.enter_context(_beside(beside, pytest_arguments, counts))
                 beside = []
-            if suite.is_gentle and gentle:
-                stack.enter_context(_beside(gentle, pytest_arguments, counts))
             _run(suite, pytest_arguments, counts)
         # There was nothing for them to run beside.
         is_up = "deploy/up" in counts and not counts["deploy/up"].n_failed

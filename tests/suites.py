@@ -55,8 +55,8 @@ class Suite:
         is_alone: Whether nothing runs beside it, for it changes or lists files that others use.
         is_split: Whether only its tests with the mark "cluster" need the running portal; the others
             need what deploy/up has built.
-        is_gentle: Whether a push leaves nothing of it that stops a part, changes a setting or holds
-            a whole cluster: such suites run side by side.
+        is_gentle: Whether a push leaves nothing of it that notices, or is noticed by, the suites
+            after it: it runs beside them.
         most_cpu_s: CPU time that all its tests may take, seconds; None for any.
     """
 
@@ -118,17 +118,6 @@ def divide(suites: Sequence[Suite]) -> tuple[list[Suite], list[Suite]]:
         if s.is_split or not (s.needs_cluster or s.is_alone)
     ]
     return of_portal, beside
-
-
-def take_gentle(of_portal: Sequence[Suite]) -> tuple[list[Suite], list[Suite]]:
-    """Take out what runs beside the last of the gentle suites, the longest one.
-
-    Returns:
-        The others in their order, which ends with that one; and what runs beside it.
-    """
-    gentle = [suite for suite in of_portal if suite.is_gentle and NOT_OF_RELEASE in suite.marks]
-    rest = [suite for suite in of_portal if suite not in gentle]
-    return [*rest, *gentle[-1:]], gentle[:-1]
 
 
 def python_programs() -> list[str]:
@@ -200,8 +189,6 @@ SUITES = (
         needs_cluster=False,
     ),
     Suite(name="deploy", folder="deploy", is_alone=True, is_split=True),
-    # It brings a cluster of its own, but takes packages and environments that deploy/up has made.
-    Suite(name="site", folder="lab/foreign", is_alone=True, is_gentle=True),
     Suite(name="slurm", folder="slurm"),
     Suite(name="server", folder="server", needs_browser=True, needs_kernels=True, is_split=True),
     Suite(
@@ -209,12 +196,15 @@ SUITES = (
         folder="hub",
         needs_browser=True,
         needs_front_end=True,
-        needs_labextension=True,
         is_split=True,
     ),
-    Suite(name="security", folder="security", is_gentle=True),
     Suite(name="browser", folder="browser", needs_browser=True),
+    # It brings a cluster of its own, but takes packages and environments that deploy/up has made.
+    Suite(name="site", folder="lab/foreign", is_alone=True, is_gentle=True),
     Suite(name="templates", folder="templates", is_gentle=True),
+    # From here on no test of a push stops a part, changes a setting or holds the whole cluster.
+    Suite(name="sessions", folder="sessions", needs_labextension=True),
+    Suite(name="security", folder="security", is_split=True),
     on_request("slurm-versions", needs_cluster=False),
     replace(on_request("platforms", needs_cluster=False), timeout_s=PLATFORMS_TIMEOUT_S),
     on_request("environments", needs_cluster=False),

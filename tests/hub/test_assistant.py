@@ -12,7 +12,7 @@ import pytest
 from dsportal.diagnosis import Situation, explain_waiting
 from dsportal.diagnosis.messages import JOB
 from spawner.session.queue_status import QUEUE_PLACE
-from tests.hub.test_laptop import NOTEBOOK
+from tests.sessions.test_laptop import NOTEBOOK
 from tests.support.eventually import eventually_async
 from tests.support.kernels import ask, connect, run_over
 from tests.support.portal_client import UserSession

@@ -13,7 +13,7 @@ import pytest
 
 from tests.hub.private_slapd import Authority
 from tests.hub.private_smtpd import DOMAIN, Smtpd, running_smtpd
-from tests.hub.test_laptop import NOTEBOOK
+from tests.sessions.test_laptop import NOTEBOOK
 from tests.support.eventually import eventually, throughout
 from tests.support.parts import slurm_setting
 

@@ -9,7 +9,7 @@ import pytest
 import requests
 
 from spawner.slurm.budgets import ASSOC_MGR_ARGV
-from tests.hub.test_laptop import NOTEBOOK
+from tests.sessions.test_laptop import NOTEBOOK
 from tests.support import parts
 from tests.support.eventually import eventually
 from tests.support.portal_client import PortalClient, sessions_of

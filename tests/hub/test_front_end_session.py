@@ -14,7 +14,7 @@ from tornado.websocket import websocket_connect
 
 from tests.hub.private_nginx import FrontEnd, find_nginx, running_nginx
 from tests.hub.private_slapd import Authority
-from tests.hub.test_ssh import USER, said
+from tests.sessions.test_ssh import USER, said
 from tests.support.laptop import NAME, Laptop
 from tests.support.portal_client import PortalClient
 from tests.support.websockets import close_websocket

@@ -9,7 +9,9 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 from deploy.one_machine.supervisor import pid_of
-from tests.hub.test_kernel_gpus import (
+from tests.hub.test_kernel_gpus_of_site import site_with
+from tests.lab.faults.slurm_faults import urgent_job
+from tests.sessions.test_kernel_gpus import (
     FOLDER,
     USER,
     WHERE,
@@ -18,9 +20,7 @@ from tests.hub.test_kernel_gpus import (
     notices,
     own_session,
     run,
-    site_with,
 )
-from tests.lab.faults.slurm_faults import urgent_job
 from tests.support import parts
 from tests.support.eventually import eventually, throughout
 from tests.support.kernels import ask, connect, leave_after, run_over

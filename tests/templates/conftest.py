@@ -195,7 +195,7 @@ def run_beside(job_id: str, user: str, program: str) -> str:
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[SlurmSession]:
-    session = SlurmSession("ada")
+    session = SlurmSession("grace")
     yield session
     session.remove()
 

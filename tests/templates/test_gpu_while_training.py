@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.hub.test_kernel_gpus import Session, kernel_jobs
+from tests.sessions.test_kernel_gpus import Session, kernel_jobs
 from tests.support.eventually import eventually
 from tests.templates.notebooks import execute_in
 

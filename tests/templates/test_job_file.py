@@ -108,10 +108,11 @@ def result_of(folder: Path) -> dict[str, Any]:
     return said
 
 
-def jobs_of(user: str, state: str) -> dict[str, str]:
-    """Return the comments of a user's jobs in a state, by their ids."""
+def daily_jobs(user: str, state: str) -> set[str]:
+    """Return the ids of a user's jobs in a state that say that they run every day."""
     lines = slurm("squeue", "--noheader", f"--user={user}", f"--states={state}", "--format=%i %k")
-    return dict(line.split(" ", 1) for line in lines.splitlines())
+    jobs = dict(line.split(" ", 1) for line in lines.splitlines())
+    return {job for job, comment in jobs.items() if "dsportal: every day at " in comment}
 
 
 def slurm(*words: str) -> str:
@@ -128,18 +129,17 @@ def test_a_notebook_runs_again_after_a_failure_but_not_after_its_user_has_cancel
     as_user(session, folder, "env", "JUPYTERHUB_API_TOKEN=secret", DSPORTAL, *every)
     assert result_of(folder)["failed_cell"]["source"] == "1/0"
 
-    (second,) = eventually(lambda: jobs_of(session.user, "PENDING"), timeout_s=30)
-    assert "dsportal: every day at " in jobs_of(session.user, "PENDING")[second]
+    (second,) = eventually(lambda: daily_jobs(session.user, "PENDING"), timeout_s=30)
     assert "JUPYTERHUB" not in slurm("scontrol", "write", "batch_script", second, "-")
     write_notebook(folder, "python3", ["import time; time.sleep(100)"])
     slurm("scontrol", "update", f"JobId={second}", "StartTime=now")
-    (third,) = eventually(lambda: jobs_of(session.user, "PENDING").keys() - {second}, timeout_s=60)
+    (third,) = eventually(lambda: daily_jobs(session.user, "PENDING") - {second}, timeout_s=60)
     eventually(lambda: next(folder.glob("train-*.log"), None), timeout_s=60)
     as_user(session, folder, "scancel", second)
     assert result_of(folder)["state"] == "stopped"
 
     slurm("scontrol", "update", f"JobId={third}", "StartTime=now")
-    eventually(lambda: not jobs_of(session.user, "PENDING,RUNNING,COMPLETING"), timeout_s=60)
+    eventually(lambda: not daily_jobs(session.user, "PENDING,RUNNING,COMPLETING"), timeout_s=60)
     assert not list(folder.glob("train-*"))
 
 

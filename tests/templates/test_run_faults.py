@@ -31,12 +31,12 @@ def test_a_run_on_two_nodes_is_closed_to_others_and_ends_when_a_node_loses_power
     host, _, secret = folder.joinpath("address").read_text().partition("/")
     run_folder = Path(folder.joinpath("run").read_text())
 
-    grace = SlurmSession("grace")
+    ada = SlurmSession("ada")
     try:
-        program = grace.submit("/usr/bin/python3 - <<'END'", intruder(host, run_folder), "END")
-        said = grace.output_of(program).partition("\n")[2].strip()
+        program = ada.submit("/usr/bin/python3 - <<'END'", intruder(host, run_folder), "END")
+        said = ada.output_of(program).partition("\n")[2].strip()
     finally:
-        grace.remove()
+        ada.remove()
     with parts.quick_loss_of_nodes():
         parts.kill("node02")
         try:

@@ -31,4 +31,4 @@ def test_another_user_of_the_node_cannot_speak_to_the_run_even_with_its_secret(s
         # Its folder goes with the module, and a run that waits for a file in it would hold GPUs.
         session.output_of(job_id)
 
-    assert statuses == {"ada": "STATUS 404", "grace": "STATUS 403"}
+    assert statuses == {"ada": "STATUS 403", "grace": "STATUS 404"}

@@ -8,7 +8,7 @@ Source:
     JupyterHub 6.1.1, `HubAuth._get_token_url` and the help of `allow_token_in_url`.
 
 Shown by:
-    tests/hub/test_editor_clients.py
+    tests/sessions/test_editor_clients.py
 """
 
 from collections.abc import Callable

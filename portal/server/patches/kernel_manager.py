@@ -6,7 +6,7 @@ Source:
 
 Shown by:
     tests/unit/portal/server/base/test_kernel_listener.py
-    tests/hub/test_kernel_gpu_command.py
+    tests/sessions/test_kernel_gpu_command.py
 """
 
 import os

@@ -276,12 +276,15 @@ def test_it():
 """
 
 
-def test_gentle_suites_of_a_push_run_at_the_same_time(checkout: Path, started_portal: Path) -> None:
+def test_a_gentle_suite_of_a_push_runs_beside_the_suites_after_it(
+    checkout: Path, started_portal: Path
+) -> None:
     suites_of_push = []
     for name, other in (("sample", "other"), ("other", "sample")):
         (checkout / "tests" / name).mkdir(exist_ok=True)
         (checkout / "tests" / name / "test_it.py").write_text(MEETING.format(other=other))
-        suite = Suite(name=name, folder=name, is_gentle=True, marks=(NOT_OF_RELEASE,))
+        is_gentle = name == "sample"
+        suite = Suite(name=name, folder=name, is_gentle=is_gentle, marks=(NOT_OF_RELEASE,))
         suites_of_push.append(suite)
     counts: dict[str, Counts] = {}
 

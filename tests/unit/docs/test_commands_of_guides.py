@@ -29,7 +29,7 @@ FOLLOWED = {
     ),
     "install/own-hub.md": "tests/lab/alone/test_own_hub.py",
     "tutorial/container.md": "tests/lab/container/test_container.py",
-    "use/programs.md": "tests/hub/test_rest_clients.py",
+    "use/programs.md": "tests/sessions/test_rest_clients.py",
     **dict.fromkeys(("use/batch-jobs.md", "use/packages.md"), "tests/templates/test_guide.py"),
 }
 
@@ -73,7 +73,7 @@ RUN = (
     RunBy(r"dsportal usage.*", "tests/hub/test_operations.py", '"usage"'),
     RunBy(r"dsportal check", "tests/slurm/test_site_check.py", '"check"'),
     RunBy(r"dsportal check --json --only \w+", "tests/slurm/test_site_check.py", '"--only"'),
-    RunBy(r"dsportal sweep (new|show|stop) .*", "tests/hub/test_laptop.py", '"sweep", "new"'),
+    RunBy(r"dsportal sweep (new|show|stop) .*", "tests/sessions/test_laptop.py", '"sweep", "new"'),
     RunBy(r"dsportal status", "tests/hub/test_operations.py", '"status"'),
     RunBy(r"dsportal (un)?drain.*", "tests/hub/test_operations.py", '"drain"'),
     RunBy(r"dsportal sessions stop .*", "tests/hub/test_operations.py", '"sessions", "stop"'),
@@ -81,13 +81,15 @@ RUN = (
     RunBy(r"echo volta=.*clusters\.env", "tests/slurm/conftest.py", "CLUSTERS.write_text"),
     RunBy(r"curl -LO .*/dsportal\.pyz", "tests/support/laptop.py", "/hub/help/dsportal.pyz"),
     RunBy(r"python3 dsportal\.pyz setup .*", "tests/support/laptop.py", '"setup"'),
-    RunBy(r"python3 dsportal\.pyz login .*", "tests/hub/test_laptop.py", '"login"'),
-    RunBy(r"dsportal (start|logs|stop)( --.*)?", "tests/hub/test_laptop.py", '"logs", "--follow"'),
-    RunBy(r"dsportal job new train\.ipynb .*", "tests/hub/test_laptop.py", '"job", "new"'),
+    RunBy(r"python3 dsportal\.pyz login .*", "tests/sessions/test_laptop.py", '"login"'),
+    RunBy(
+        r"dsportal (start|logs|stop)( --.*)?", "tests/sessions/test_laptop.py", '"logs", "--follow"'
+    ),
+    RunBy(r"dsportal job new train\.ipynb .*", "tests/sessions/test_laptop.py", '"job", "new"'),
     RunBy(r"dsportal setup https://.*", "tests/support/laptop.py", '"setup"'),
-    RunBy(r"dsportal job new digits\.ipynb", "tests/hub/test_laptop.py", '"job", "new"'),
-    RunBy(r"dsportal ssh cp .*", "tests/hub/test_laptop.py", '"ssh", "dsportal"'),
-    RunBy(r"dsportal cp (photos :data/|':digits\*' \.)", "tests/hub/test_ssh.py", '"cp"'),
+    RunBy(r"dsportal job new digits\.ipynb", "tests/sessions/test_laptop.py", '"job", "new"'),
+    RunBy(r"dsportal ssh cp .*", "tests/sessions/test_laptop.py", '"ssh", "dsportal"'),
+    RunBy(r"dsportal cp (photos :data/|':digits\*' \.)", "tests/sessions/test_ssh.py", '"cp"'),
     RunBy(
         r"dsportal completion > .*", "tests/programs/dsportal/laptop/test_completion.py", "completi"
     ),

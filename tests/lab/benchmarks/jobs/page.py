@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from deploy.one_machine.mariadb import AS_ACCOUNT, SOCKET
-from tests.hub.test_kernel_gpus import USER, Session
 from tests.lab.benchmarks.rounds import Rounds, p95
+from tests.sessions.test_kernel_gpus import USER, Session
 from tests.support.eventually import eventually
 from tests.support.kernels import ask
 from tests.support.put_back import put_back

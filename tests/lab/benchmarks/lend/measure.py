@@ -16,7 +16,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from portal.settings.idle import IdleSettings
-from tests.hub.test_kernel_gpus import Session
 from tests.lab.benchmarks.lend.day import (
     NEVER_USED_SHARE,
     draw_people,
@@ -27,6 +26,7 @@ from tests.lab.benchmarks.machine import read_busy_share
 from tests.lab.benchmarks.report import LEAST_ROUNDS, Table, write_report
 from tests.lab.benchmarks.rounds import Rounds
 from tests.lab.benchmarks.variables.measure import time_arrays
+from tests.sessions.test_kernel_gpus import Session
 from tests.support.kernels import ask, connect, run_over
 from tests.support.websockets import close_websocket
 

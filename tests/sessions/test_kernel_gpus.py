@@ -5,36 +5,22 @@ import json
 import pwd
 import subprocess
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from email.message import EmailMessage
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
 
-from tests.hub.private_slapd import Authority
-from tests.hub.private_smtpd import DOMAIN, Smtpd, running_smtpd
-from tests.support import parts
-from tests.support.eventually import eventually, throughout
+from tests.support.eventually import eventually
 from tests.support.kernels import ask, connect, run_over
 from tests.support.portal_client import ADDRESS, PortalClient
-from tests.support.put_back import kept, put_back
 from tests.support.websockets import close_websocket
 
 pytestmark = pytest.mark.cluster
 
 USER = "ada"
 WHERE = "import os; print(os.environ.get('SLURM_JOB_NAME'), os.environ.get('SLURM_GPUS_ON_NODE'))"
-SETTINGS = Path("/etc/data-scientist-portal/portal.toml")
-# The session itself is given time to save, and so ends later than they go back.
-IDLE = "\n[idle]\nafter_minutes = 0.2\nwarning_minutes = 0.2\n[meter]\ninterval_s = 1\n"
-MAIL = '[mail]\nserver = "127.0.0.1:{port}"\nsender = "portal@{domain}"\ndomain = "{domain}"\n'
-# Those of the system, with which the hub checks a mail server.
-AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
-# How often the hub looks for what to tell.
-LOOK_S = 15
 DSPORTAL = "/opt/data-scientist-portal/environments/hub/bin/dsportal"
 FOLDER = Path(pwd.getpwnam(USER).pw_dir) / ".local/state/data-scientist-portal/kernels"
 
@@ -97,29 +83,6 @@ def kernel_jobs() -> list[str]:
 def notices(session: Session) -> list[str]:
     """What all tabs show."""
     return list(ask(session, "GET", "portal/api/session")["notices"])
-
-
-@contextmanager
-def site_with(change: Callable[[str], str]) -> Iterator[None]:
-    """Let the hub run with other settings for a while."""
-    with kept(SETTINGS):
-        parts.stop("hub")
-        SETTINGS.write_text(change(SETTINGS.read_text()))
-        parts.start("hub")
-        yield
-        parts.stop("hub")
-    parts.start("hub")
-
-
-@pytest.fixture
-def quick_idleness(authority: Authority) -> Iterator[Smtpd]:
-    """Let the portal take idle GPUs back after some seconds, and write to a mail server."""
-    with running_smtpd(authority) as smtpd, kept(AUTHORITIES):
-        with AUTHORITIES.open("a") as authorities:
-            authorities.write(authority.certificate.read_text())
-        mail = MAIL.format(port=smtpd.port, domain=DOMAIN)
-        with site_with(lambda settings: settings + IDLE + mail):
-            yield smtpd
 
 
 @pytest.fixture
@@ -194,13 +157,6 @@ def test_the_hub_counts_the_gpus_of_a_kernel_with_its_session(session: Session) 
         assert words in shown.text, page
 
 
-def test_while_the_portal_is_drained_no_kernel_gets_gpus(session: Session) -> None:
-    with put_back((DSPORTAL, "undrain")):
-        run(DSPORTAL, "drain", "--yes", "--message", "New disks until noon.")
-        assert "New disks until noon. Until that is over" in session.run("%gpu 1")
-        assert not kernel_jobs()
-
-
 def test_a_session_knows_the_limits_of_its_user_and_when_gpus_are_free(session: Session) -> None:
     told = "import json, os; print([*json.loads(os.environ['PORTAL_SETTINGS'])['limits']])"
 
@@ -247,32 +203,3 @@ def test_the_end_of_a_session_ends_the_jobs_of_its_kernels(own_session: Session)
 
     own_session.client.stop(own_session.token)
     eventually(lambda: not kernel_jobs(), timeout_s=30)
-
-
-def test_idle_gpus_go_back_after_a_warning_with_one_mail_and_the_variables_stay(
-    quick_idleness: Smtpd,
-) -> None:
-    session = Session(mail="At the end")
-    try:
-        session.open("a.ipynb")
-        session.run("%gpu 1")
-        session.has(1)
-        session.run("kept = 1; import time; time.sleep(15)")
-        assert session.gpus["gpus"] == 1
-
-        eventually(lambda: any("Run a cell" in one for one in notices(session)), timeout_s=60)
-        eventually(lambda: any("are given back" in one for one in notices(session)), timeout_s=60)
-        eventually(lambda: not kernel_jobs(), timeout_s=30)
-        assert session.run("print(kept)") == "1\n"
-        assert not session.run(WHERE).startswith("kernel-of-")
-
-        told = eventually(lambda: given_back(quick_idleness), 3 * LOOK_S)
-        assert "The GPUs of a.ipynb did nothing for" in told[0].get_content()
-        throughout(lambda: len(given_back(quick_idleness)) == 1, for_s=LOOK_S)
-    finally:
-        session.client.stop(session.token)
-
-
-def given_back(smtpd: Smtpd) -> list[EmailMessage]:
-    """Return the mail about GPUs that the user has got."""
-    return [mail for mail in smtpd.mail_to(USER) if "given back" in str(mail["Subject"])]

@@ -3,9 +3,7 @@
 import json
 import re
 import shutil
-import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +11,6 @@ from pathlib import Path
 import pytest
 import requests
 
-from dsportal.diagnosis import explain_waiting
 from tests.support.eventually import eventually
 from tests.support.laptop import NAME, Laptop
 from tests.support.portal_client import PortalClient, sessions_of
@@ -61,9 +58,6 @@ assert Path("laptop-script.py").exists()
 print("kernel", os.environ["PORTAL_KERNEL"])
 report(step=1, steps=1, loss=(rate - TARGET) ** 2)
 """
-WAITS_FOR_OTHERS = "|".join(
-    re.escape(explain_waiting(reason).sentence) for reason in ("Resources", "Priority")
-)
 
 
 @pytest.fixture
@@ -114,23 +108,6 @@ def test_a_session_is_started_listed_opened_and_stopped(laptop: Laptop) -> None:
     assert (listed["state"], listed["url"]) == ("runs", url)
     assert said(laptop.portal("why")) == f"Your session runs: {url}\n"
     assert said(laptop.portal("open", "--print")) == f"{url}\n"
-    said(laptop.portal("stop"))
-    eventually(lambda: not sessions_of(USER), timeout_s=20)
-
-
-def test_a_session_that_waits_says_why_and_waits_on_after_ctrl_c(
-    laptop: Laptop, full_cluster: None
-) -> None:
-    with laptop.running(sys.executable, str(laptop.archive), "start", "--gpus", "1") as start:
-        assert start.stdout is not None
-        lines = iter(start.stdout.readline, "")
-        assert any(re.search(WAITS_FOR_OTHERS, line) for line in lines)
-        start.send_signal(signal.SIGINT)
-        assert "Your session still waits." in start.stdout.read()
-        assert start.wait(timeout=30) == 130
-
-    assert re.search(WAITS_FOR_OTHERS, said(laptop.portal("why")))
-    assert json.loads(said(laptop.portal("list", "--json")))[0]["state"] == "waits"
     said(laptop.portal("stop"))
     eventually(lambda: not sessions_of(USER), timeout_s=20)
 

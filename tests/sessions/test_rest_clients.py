@@ -12,8 +12,8 @@ import nbformat
 import pytest
 
 from docs.make_rest import SPEC
-from tests.hub.test_laptop import NOTEBOOK
 from tests.lab.foreign.guide import steps_of
+from tests.sessions.test_laptop import NOTEBOOK
 from tests.support.portal_client import ADDRESS, PortalClient, sessions_of
 
 pytestmark = pytest.mark.cluster

@@ -34,9 +34,8 @@ async function run(kernel, code, onShown = () => {}) {
     let shown = "";
     const future = kernel.requestExecute({ code });
     future.onIOPub = ({ header, content }) => {
-        if (header.msg_type === "stream") shown += content.text;
+        if (header.msg_type === "stream") { shown += content.text; onShown(); }
         if (header.msg_type === "error") shown += content.ename;
-        if (shown) onShown();
     };
     // A kernel that moves answers no more.
     await future.done.catch(() => {});

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.hub.test_kernel_gpus import Session, kernel_jobs, own_session
+from tests.sessions.test_kernel_gpus import Session, kernel_jobs, own_session
 from tests.support.eventually import eventually
 from tests.support.kernels import ask
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hub.test_laptop import NOTEBOOK, USER, laptop, said
+from tests.sessions.test_laptop import NOTEBOOK, USER, laptop, said
 from tests.support.agent import Agent
 from tests.support.eventually import eventually
 from tests.support.laptop import Laptop
