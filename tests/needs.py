@@ -29,7 +29,7 @@ def packages_of(suites: Sequence[Suite]) -> list[str]:
 def targets_of(suites: Sequence[Suite]) -> list[str]:
     """Return the targets that suites need beside images."""
     targets = ["test"]
-    if any(suite.name == "server" for suite in suites):
+    if any(suite.name in {"server", "security"} for suite in suites):
         targets.append("moto")
     if any(suite.needs_browser for suite in suites):
         targets.append("axe")
