@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dsportal.errors import LaunchError, printable
-from dsportal.laptop.job_words import add_new, add_parameters
+from dsportal.laptop.job_options import add_new, add_parameters
 from dsportal.laptop.verbs import answer
 from dsportal.launch.job_file import NOTEBOOK, PROGRAMS, render_job_file
 from dsportal.packages.start import KERNEL
@@ -20,7 +20,6 @@ from dsportal.slurm.again import Again, new_series, parse_again
 from dsportal.task.notebook import find_notebook, is_notebook, parse_parameter
 from portal.activate_command import SCRIPT, find_activation
 from portal.job_size import JobError, commands_folder, parse_size, read_rule
-from spawner.settings.resources import ResourceSettings
 
 _PROGRAM_OF = {kernel: program for program, kernel in PROGRAMS.items() if kernel}
 
@@ -29,7 +28,7 @@ def add_commands(commands: Any) -> None:
     """Add `job` to `commands`, the subparsers of `dsportal`."""
     parser = commands.add_parser("job", help="batch jobs for training scripts and notebooks")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
-    new = add_new(actions, _add_file, hours=ResourceSettings().session_hours, environ=os.environ)
+    new = add_new(actions, _add_file, environ=os.environ)
     new.set_defaults(run=new_job)
     run = actions.add_parser(
         "run",

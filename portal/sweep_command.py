@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsportal.errors import LaunchError
-from dsportal.laptop.job_words import add_size
+from dsportal.laptop.job_options import add_size
 from dsportal.laptop.sweeps import add_actions, follow
 from dsportal.laptop.verbs import answer
 from dsportal.launch.job_file import in_kernel
@@ -20,7 +20,6 @@ from portal.activate_command import SCRIPT, find_activation
 from portal.confirmation import Commands
 from portal.job_command import check_notebook
 from portal.job_size import JobError, commands_folder, parse_size, read_rule
-from spawner.settings.resources import ResourceSettings
 
 if TYPE_CHECKING:
     from dsportal.notebook.sweep_handle import Sweep
@@ -30,7 +29,7 @@ def add_commands(commands: Commands) -> None:
     """Add `sweep` to `commands`."""
     parser = commands.add_parser("sweep", help="try many values with a notebook or a script")
     new, show, stop = add_actions(parser)
-    add_size(new, ResourceSettings().session_hours, os.environ)
+    add_size(new, os.environ)
     for action in (new, show, stop):
         action.add_argument("--json", dest="is_json", action="store_true", help="answer as JSON")
     new.set_defaults(run=start)

@@ -23,9 +23,9 @@ from portal.environments.image import (
 )
 from portal.environments.image_kernel import ensure_kernel
 from portal.environments.languages import LANGUAGES
-from portal.environments.locked_commands import (
+from portal.environments.new_commands import (
     IntermixedParser,
-    add_locked_commands,
+    add_new_commands,
     interrupted_by,
     variables_like,
 )
@@ -58,7 +58,7 @@ def add_commands(commands: Commands) -> None:
     remove.add_argument("id", help="short name of the environment")
     add_yes(remove)
     remove.set_defaults(run=remove_environment)
-    add_locked_commands(actions)
+    add_new_commands(actions)
     add_share_commands(actions)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from portal.confirmation import Commands
 from portal.environments.errors import RegistryError
-from portal.environments.locked_commands import interrupted_by, own_environment, tell_group
+from portal.environments.new_commands import interrupted_by, own_environment, tell_group
 from portal.environments.record import is_locked, read_group, read_like, write_record
 from portal.environments.sharing import group_id, group_name, share, unshare
 

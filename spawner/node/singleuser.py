@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from spawner.certificates import AUTHORITY_VARIABLE, load_identity
 from spawner.errors import SettingsError
-from spawner.node.log_keeper import limit_log
+from spawner.node.log_limit import limit_log
 from spawner.node.port_report import PortReporter, ReportError
 from spawner.node.session_server import prepare_server, take_socket
 from spawner.session_settings import read_told

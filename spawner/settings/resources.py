@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from dsportal.amounts import MIB_PER_GIB, SECONDS_PER_HOUR
+from dsportal.amounts import DEFAULT_HOURS, MIB_PER_GIB, SECONDS_PER_HOUR
 from spawner.settings.schema import setting
 from spawner.slurm.resources import ResourcesPerGpu
 
@@ -33,7 +33,7 @@ class ResourceSettings:
     # At least a minute, the unit of Slurm's time limits.
     session_hours: float = setting(
         "Length of a session whose user names none, in hours.",
-        default=8.0,
+        default=DEFAULT_HOURS,
         lowest=1 / 60,
         highest=8760,
     )

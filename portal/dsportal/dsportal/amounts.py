@@ -2,6 +2,8 @@
 
 import math
 
+# Length of a session, and of a job, that names none.
+DEFAULT_HOURS = 8
 SECONDS_PER_DAY = 24 * 3600
 SECONDS_PER_HOUR = 3600
 MIB_PER_GIB = 1024

@@ -8,7 +8,7 @@ from typing import Any
 
 from jupyter_server.base.handlers import APIHandler
 
-from portal.environments.locked_commands import export_text
+from portal.environments.new_commands import export_text
 from portal.environments.own import own_environments
 from portal.environments.probe import probe_node
 from portal.environments.sharing import own_groups

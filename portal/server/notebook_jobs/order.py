@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dsportal.amounts import SECONDS_PER_HOUR
+from dsportal.amounts import DEFAULT_HOURS, SECONDS_PER_HOUR
 from dsportal.slurm.errors import OptionsError
 from dsportal.task.folder import RunFolder
 from dsportal.task.notebook import is_notebook
@@ -50,7 +50,7 @@ def parse_order(body: bytes, root: Path) -> JobOrder:
         values: Any = json.loads(body)
         name, parameters = str(values["path"]), dict(values.get("parameters") or {})
         gpus, nodes = int(values.get("gpus", 1)), int(values.get("nodes", 1))
-        hours = float(values.get("hours", 8))
+        hours = float(values.get("hours", DEFAULT_HOURS))
         arguments = [str(word) for word in values.get("arguments") or ()]
         size, more = _options(values, _SIZE), _options(values, _MORE)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from dsportal.amounts import count
 from portal.server.base.private_dir import make_private_dir
+from portal.server.ssh.host_key import make_host_key
 from portal.server.ssh.programs import end_programs
 from portal.server.ssh.sshd import (
     LOGIN_PROGRAM,
@@ -214,7 +215,7 @@ class SshConnections:
         if self._folder is None:
             folder = make_private_dir(_MEMORY)
             (folder / "terminals").mkdir()
-            private, self.host_key = _make_host_key()
+            private, self.host_key = make_host_key()
             _write_private(folder / "host_key", private)
             self._folder = folder
         return self._folder
@@ -239,23 +240,6 @@ async def _start_sshd(
             ours.close()
             raise
     return process, await asyncio.open_connection(sock=ours)
-
-
-def _make_host_key() -> tuple[bytes, str]:
-    """Return a new private key in OpenSSH's format, and the line of its public key."""
-    # Only sessions that are connected to pay for the import.
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from cryptography.hazmat.primitives.serialization import (
-        Encoding,
-        NoEncryption,
-        PrivateFormat,
-        PublicFormat,
-    )
-
-    key = Ed25519PrivateKey.generate()
-    private = key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption())
-    public = key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
-    return private, public.decode("ascii")
 
 
 def _write_private(path: Path, data: bytes) -> None:

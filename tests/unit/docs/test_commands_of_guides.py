@@ -96,7 +96,7 @@ RUN = (
     RunBy(r"squeue", "tests/slurm/conftest.py", '"squeue"'),
     RunBy(
         r"dsportal environments (new|add|check|remove) ?.*",
-        "tests/programs/portal/environments/test_locked_commands.py",
+        "tests/programs/portal/environments/test_new_commands.py",
         "environments",
     ),
 )

@@ -10,7 +10,7 @@ from dsportal import __version__
 
 from . import verbs
 from .host import DEFAULT_NAME, LaptopError
-from .job_words import add_new, add_size
+from .job_options import add_new, add_size
 from .mcp import CHANGES
 from .setup import known_portal
 from .sweeps import add_actions

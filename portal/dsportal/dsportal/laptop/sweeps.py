@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from .host import LaptopError
-from .job_words import order_of
+from .job_options import order_of
 from .sessions import Session
 
 _LOOK_S = 5.0

@@ -19,7 +19,7 @@ from dsportal.amounts import format_time_left
 from . import openssh, sweeps, work
 from .completion import completion as complete
 from .host import Host, LaptopError, home_of, parse_url
-from .job_words import order_of
+from .job_options import order_of
 from .sessions import Session, list_sessions, said
 from .setup import check_websocket, known_portal, log_in, set_up
 

@@ -11,7 +11,6 @@ from dsportal.task.inherited import inherited
 # Seconds before the time limit at which ranks are told to save a checkpoint; of a short run the
 # last third.
 LONGEST_WARNING_S = 90
-DEFAULT_WALLTIME_S = 8 * 3600
 # Variables of the session alone: its GPUs, its Slurm job.
 _OF_THE_SESSION = (
     *("SLURM", "SRUN_", "SBATCH_", "SQUEUE_", "OMP_NUM_THREADS"),

@@ -11,13 +11,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from dsportal.amounts import count
+from dsportal.amounts import DEFAULT_HOURS, SECONDS_PER_HOUR, count
 from dsportal.errors import LaunchError, hide_frames
 from dsportal.launch import commands
 from dsportal.launch.layout import Layout, fits_session, parse_layout
 from dsportal.launch.mpi import check_mpi
 from dsportal.launch.outside import read_image_start
-from dsportal.launch.sbatch import DEFAULT_WALLTIME_S
 from dsportal.launch.session import SessionAllocation, read_session
 from dsportal.live_output import LiveOutput
 from dsportal.notebook.handle import STOPPED, Run
@@ -189,11 +188,11 @@ def make_plan(
 def parse_hours(hours: object, session: SessionAllocation) -> int:
     """Return the time limit in seconds that `hours` means, None as the length of the session."""
     if hours is None:
-        return session.walltime_s or DEFAULT_WALLTIME_S
+        return session.walltime_s or DEFAULT_HOURS * SECONDS_PER_HOUR
     # True and False are ints in Python.
     if not isinstance(hours, (int, float)) or isinstance(hours, bool) or not 1 / 60 <= hours < 9000:
         raise LaunchError(f"You asked for hours={hours!r}. Give a number, such as 8 or 0.5.")
-    return round(hours * 3600)
+    return round(hours * SECONDS_PER_HOUR)
 
 
 def _submit(

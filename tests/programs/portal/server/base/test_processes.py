@@ -129,7 +129,7 @@ def test_a_program_that_has_ended_is_left_out(busy_pid: int) -> None:
         (["python", "-I", str(TENSORBOARD.program)], THE_PORTAL),
         (["python", "-I", str(MLFLOW.program), "9"], THE_PORTAL),
         (["slurmstepd: [5.batch]"], "The portal"),
-        (["python", "-I", "/e/site-packages/spawner/node/log_keeper.py", "9"], "The portal"),
+        (["python", "-I", "/e/site-packages/spawner/node/log_limit.py", "9"], "The portal"),
         ([], "nvidia-smi"),
     ],
 )

@@ -55,7 +55,7 @@ class IntermixedParser(argparse.ArgumentParser):
             self._is_parsing = False
 
 
-def add_locked_commands(actions: Commands) -> None:
+def add_new_commands(actions: Commands) -> None:
     """Add the commands to `actions`, the subparsers of `dsportal environments`."""
     new = actions.add_parser("new", help="make an environment with packages of your choice")
     new.add_argument("id", metavar="NAME", help="short name in small letters")

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from spawner.node.log_keeper import LogFile
+from spawner.node.log_limit import LogFile
 from tests.support.eventually import eventually
 
 MOST_BYTES = 10_000
 SESSION = f"""
 import os, subprocess, sys
-from spawner.node.log_keeper import limit_log
+from spawner.node.log_limit import limit_log
 WRITER = "import os\\nfor n in range(2000): os.write(1, b'line %d\\\\n' % n)"
 print("before", flush=True)
 limit_log({MOST_BYTES})
@@ -60,7 +60,7 @@ def test_why_a_server_failed_is_in_the_log_when_it_has_ended(tmp_path: Path) -> 
 
 def test_a_small_log_is_left_as_it_was_printed(tmp_path: Path) -> None:
     code = f"""
-from spawner.node.log_keeper import limit_log
+from spawner.node.log_limit import limit_log
 limit_log({MOST_BYTES})
 print("a")
 print("b")
@@ -71,7 +71,7 @@ print("b")
 def test_the_keeper_outlives_the_signals_that_end_a_job(tmp_path: Path) -> None:
     code = f"""
 import os, signal, subprocess, sys
-from spawner.node.log_keeper import limit_log
+from spawner.node.log_limit import limit_log
 limit_log({MOST_BYTES})
 subprocess.Popen([sys.executable, "-c", "import os; os.read(0, 1); print('told', flush=True)"],
     stdin=subprocess.PIPE, start_new_session=True)
@@ -88,7 +88,7 @@ os.killpg(os.getpgrp(), signal.SIGTERM)
 
 @pytest.mark.parametrize("code", ["limit_log(0)", f"limit_log({MOST_BYTES})"])
 def test_without_a_limit_or_a_file_nothing_changes(code: str) -> None:
-    program = f"from spawner.node.log_keeper import limit_log; {code}; print('printed')"
+    program = f"from spawner.node.log_limit import limit_log; {code}; print('printed')"
 
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60)
 

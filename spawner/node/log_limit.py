@@ -1,6 +1,6 @@
 """Writes a session's output to its log and keeps the log under a limit.
 
-    log_keeper MOST_BYTES < pipe >> log
+    log_limit MOST_BYTES < pipe >> log
 
 The notebook server starts it with the log as its standard output, and gives the other end of the
 pipe to itself and all its children. So nobody else writes the log, and nothing is lost when its

@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from dsportal.amounts import DEFAULT_HOURS
+
 _PLACES = {
     "partition": "Slurm partition",
     "account": "Slurm account",
@@ -19,7 +21,6 @@ def add_new(
     actions: Any,
     add_more: Callable[[argparse.ArgumentParser], object],
     *,
-    hours: float = 8,
     environ: Mapping[str, str] | None = None,
 ) -> argparse.ArgumentParser:
     """Add `new` to `actions`, subparsers of `dsportal job`, and return its parser.
@@ -30,7 +31,7 @@ def add_new(
         add_more: Adds options that only one side has.
     """
     options = argparse.ArgumentParser(add_help=False)
-    add_size(options, hours, environ)
+    add_size(options, environ)
     options.add_argument(
         "--with",
         dest="program",
@@ -112,13 +113,10 @@ def add_parameters(command: argparse.ArgumentParser) -> None:
     )
 
 
-def add_size(
-    command: argparse.ArgumentParser, hours: float = 8, environ: Mapping[str, str] | None = None
-) -> None:
+def add_size(command: argparse.ArgumentParser, environ: Mapping[str, str] | None = None) -> None:
     """Add the options of a job's size and place, and of mail about it.
 
     Args:
-        hours: The default of the time limit.
         environ: That of the session, whose place is the default.
     """
     command.add_argument(
@@ -126,7 +124,10 @@ def add_size(
     )
     command.add_argument("--nodes", type=int, default=1, help="number of nodes (default: 1)")
     command.add_argument(
-        "--hours", type=float, default=hours, help=f"time limit in hours (default: {hours:g})"
+        "--hours",
+        type=float,
+        default=DEFAULT_HOURS,
+        help=f"time limit in hours (default: {DEFAULT_HOURS})",
     )
     for word, what in _PLACES.items():
         command.add_argument(
