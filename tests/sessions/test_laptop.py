@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-import requests
 
 from tests.support.eventually import eventually
 from tests.support.laptop import NAME, Laptop
@@ -224,33 +223,3 @@ def test_a_verb_says_in_a_terminal_of_the_session_what_it_says_on_the_laptop(
     # The demo has no address of its own that its sessions could know.
     assert there.stdout == here.stdout.replace(running.address, "")
     assert here.stdout or here.stderr
-
-
-def test_a_session_gets_more_time_and_its_kernel_gpus(laptop: Laptop) -> None:
-    said(laptop.portal("start", "--hours", "1"))
-    left = re.compile("[0-9]+ h .*are left\\.\n")
-
-    assert left.fullmatch(said(laptop.portal("extend")))
-    assert left.fullmatch(said(laptop.ssh(NAME, "dsportal extend")))
-    assert "No notebook is open" in laptop.portal("gpu").stderr
-    token = (laptop.home / f".ssh/dsportal/{NAME}/token").read_text().strip()
-    opened = requests.post(
-        f"{laptop.address}/user/{USER}/api/sessions",
-        json={"path": "a.ipynb", "type": "notebook", "name": "", "kernel": {"name": "python3"}},
-        headers={"Authorization": f"token {token}"},
-        timeout=60,
-    )
-    opened.raise_for_status()
-    assert said(laptop.portal("gpu", "1")).startswith("a.ipynb: ")
-    eventually(
-        lambda: json.loads(said(laptop.portal("gpu", "--json")))[0]["gpus"] == 1, timeout_s=60
-    )
-    assert json.loads(said(laptop.ssh(NAME, "dsportal gpu --json")))[0]["gpus"] == 1
-    said(laptop.ssh(NAME, "dsportal gpu 0"))
-    eventually(
-        lambda: json.loads(said(laptop.portal("gpu", "--json")))[0]["gpus"] == 0, timeout_s=60
-    )
-
-    # It ends the connection, too.
-    assert laptop.ssh(NAME, "dsportal stop --yes").stdout == "Your session stops.\n"
-    eventually(lambda: not sessions_of(USER), timeout_s=30)
