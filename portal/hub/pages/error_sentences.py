@@ -3,9 +3,10 @@
 import re
 from functools import partial
 
+from jupyterhub.handlers.base import UserUrlHandler
+
 from spawner.hub.patches.api_handler import word_errors
 from spawner.hub.patches.routes import replace_handlers
-from spawner.hub.unreachable import RoutedHandler
 
 _HIDDEN = "Page not found, or you do not have access. Your sessions are on the home page."
 _LOG_IN_AGAIN = "Your login has expired. Sign out, sign in again, and repeat what you did."
@@ -145,7 +146,7 @@ def explain(message: str, *, is_rest: bool = False) -> str:
     return ""
 
 
-class NotRunningHandler(RoutedHandler):
+class NotRunningHandler(UserUrlHandler):
     """Answers a request to a session that does not run: JupyterLab shows it, such as for a save.
 
     Source:
@@ -160,4 +161,4 @@ class NotRunningHandler(RoutedHandler):
 def register() -> None:
     """Have the REST interface say these sentences; pages say them by their template."""
     word_errors(partial(explain, is_rest=True))
-    replace_handlers({RoutedHandler: NotRunningHandler})
+    replace_handlers({UserUrlHandler: NotRunningHandler})
