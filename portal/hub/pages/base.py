@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from portal.hub.network.refusals import PlainNames
+from tornado.web import StaticFileHandler
+
 from portal.hub.settings.hub import HubSettings
 from spawner.settings.site import SiteSettings
 
@@ -92,7 +93,7 @@ def cookie_options(public_url: str) -> dict[str, Any]:
     return {"samesite": "Lax"} | ({"secure": True} if is_tls else {})
 
 
-class PortalStaticHandler(PlainNames):
+class PortalStaticHandler(StaticFileHandler):
     """Serves the portal's static files without a login: the login page needs them."""
 
     def set_extra_headers(self, path: str) -> None:
