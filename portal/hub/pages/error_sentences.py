@@ -21,10 +21,10 @@ _NOT_RUNNING = (
     "The session is not running. Start it from the portal's home page, then repeat this. Unsaved"
     " changes stay in a tab while it is open."
 )
-_SHARE_GONE = "This invitation to a session does not exist or has expired. Ask for a new one."
 
 # JupyterHub's words, and what is said in their place; {names} are groups of the pattern. Texts for
-# writers of REST clients, such as "Body must be a JSON dict", stay as they are.
+# writers of REST clients, such as "Body must be a JSON dict", stay as they are. So does
+# what the portal's pages and settings do not lead to.
 #
 # Source: handlers/ and apihandlers/, scopes.py, user.py and _xsrf_utils.py of JupyterHub 6.1.1.
 SENTENCES = tuple(
@@ -85,10 +85,6 @@ SENTENCES = tuple(
             "A session cannot have the name {name}. Use up to 30 small letters, digits and dashes,"
             " with a letter at the beginning and no dash at the end.",
         ),
-        (
-            r"^Invalid display_name",
-            "A session cannot have this title. Choose a shorter one without control characters.",
-        ),
         (r"^auth has expired for | authentication has expired$", _LOG_IN_AGAIN),
         (
             r"^Spawner failed to start|^Unhandled error starting server",
@@ -100,23 +96,7 @@ SENTENCES = tuple(
             "Your browser was redirected in a loop. Wait a minute, then open the session"
             " from the home page.",
         ),
-        (
-            r"^Too many users trying to log in right now\. Try again in (?P<wait>.+)\.$",
-            "Many sessions are starting at this moment. Try again in {wait}.",
-        ),
-        (
-            r"^Active user limit exceeded",
-            "As many sessions run as this site allows at a time. Try again in a few minutes.",
-        ),
         (r"_xsrf' argument|^XSRF cookie does not match", _RELOAD),
-        (
-            r"^Invalid user-option name",
-            "The address has an option without a name. An option is written as opt-gpus=2.",
-        ),
-        (
-            r"^Cannot stop a server while it is being renamed",
-            "The session is being renamed. Try again in a minute.",
-        ),
         (
             r"^Cannot delete the default server",
             "The session without a name cannot be deleted. Stop it instead.",
@@ -125,8 +105,6 @@ SENTENCES = tuple(
             r"^You do not have permission to access Server at (?P<path>\S+)",
             "The session at {path} is somebody else's, and you may not open it.",
         ),
-        (r"^Share not found or expired|^Invalid share code", _SHARE_GONE),
-        (r"^You can't share with yourself", "This invitation is to a session of your own."),
     )
 )
 
