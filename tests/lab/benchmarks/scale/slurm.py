@@ -45,7 +45,7 @@ _LAUNCHER = """\
 import json, os, sys, time
 request = json.loads(sys.stdin.read())
 if request["verb"] != "submit":
-    print(json.dumps({"ok": True, "folders": {}, "exit_code": 0, "stderr": "sbatch: Job 1 to start "
+    print(json.dumps({"ok": True, "checks": {}, "exit_code": 0, "stderr": "sbatch: Job 1 to start "
         "at 2027-01-01T12:00:00 using 8 processors on nodes n00001 in partition gpu"}))
     sys.exit()
 words = dict(word[2:].split("=", 1) for word in request["arguments"] if "=" in word)
