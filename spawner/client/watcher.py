@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import random
 import time
 from collections import Counter
@@ -36,9 +37,12 @@ async def _see_all() -> bool:
 class Watcher:
     """Polls Slurm for all watched jobs at once, one query at a time.
 
+    While somebody waits, the looks between two at all jobs are at those that are waited for.
+
     Args:
         list_jobs: Answers for many job ids with one call; see `Slurm.list_jobs`.
         waiting_s: Seconds between queries while somebody waits.
+        running_s: Seconds between queries otherwise, and between looks at all jobs.
         absent_s: Seconds after which a job counts as over if squeue does not show it and accounting
             does not know it or is not kept.
         sees_all: Whether Slurm shows the hub all users' jobs; if not, an absent one may run.
@@ -75,8 +79,9 @@ class Watcher:
         self._task: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
         self._looked = asyncio.Event()
-        self._wants_look = False
+        self._wanted: set[Watch] = set()
         self._looked_at = -_LONGEST_BACK_OFF_S
+        self._looked_at_all_at = -math.inf
         self._early_looks = float(_MOST_EARLY_LOOKS)
         self._n_failures = 0
         self.answered_at = 0.0
@@ -116,9 +121,9 @@ class Watcher:
         """
         return Counter(watch.state for watch in self._watches if not watch.is_over)
 
-    def poll_soon(self) -> None:
-        """Query Slurm before the regular time, as often as the average rate allows."""
-        self._wants_look = True
+    def poll_soon(self, watch: Watch) -> None:
+        """Query a job before the regular time, as often as the average rate allows."""
+        self._wanted.add(watch)
         self._wake.set()
 
     def set_end(self, watch: Watch, *, left_s: int, ends_at: str) -> None:
@@ -156,18 +161,18 @@ class Watcher:
                 self._n_failures += 1
 
     def _due_at(self) -> float:
-        interval_s = (
-            self._waiting_s if any(watch.is_hot for watch in self._watches) else self._running_s
-        )
+        is_hot = any(watch.is_hot for watch in self._watches)
+        interval_s = self._waiting_s if is_hot else self._running_s
+        looked_at = self._looked_at if is_hot or self._n_failures else self._looked_at_all_at
         if self._n_failures:
             interval_s = max(
                 interval_s, min(_LONGEST_BACK_OFF_S, self._waiting_s * 2**self._n_failures)
             )
         # Jitter, so that several hubs of one cluster do not query at the same moments.
-        return self._looked_at + interval_s * random.uniform(1.0, 1.1)  # noqa: S311
+        return looked_at + interval_s * random.uniform(1.0, 1.1)  # noqa: S311
 
     def _pause_s(self, due_at: float) -> float:
-        is_early = self._wants_look and self._early_looks >= 1 and not self._n_failures
+        is_early = bool(self._wanted) and self._early_looks >= 1 and not self._n_failures
         return (self._looked_at + _CLOSEST_S if is_early else due_at) - self._clock()
 
     async def _poll(self) -> None:
@@ -175,8 +180,14 @@ class Watcher:
         # A token bucket: a query costs one, each waiting_s returns one, so the average rate stays.
         gained = (now - self._looked_at) / self._waiting_s
         self._early_looks = min(_MOST_EARLY_LOOKS, self._early_looks + gained) - 1
-        self._wants_look, self._looked_at = False, now
-        watches = [watch for watch in self._watches if not watch.is_gone]
+        wanted, self._wanted, self._looked_at = self._wanted, set(), now
+        is_whole = now - self._looked_at_all_at >= self._running_s
+        watches = [
+            watch
+            for watch in self._watches
+            if not watch.is_gone
+            and (is_whole or watch.is_hot or watch.record is None or watch in wanted)
+        ]
         try:
             records = await self._list_jobs(sorted({watch.key.job_id for watch in watches}))
         except SlurmError as error:
@@ -187,6 +198,8 @@ class Watcher:
             return
         if self._n_failures:
             self._log.warning("Slurm answers again after %d failures", self._n_failures)
+        if is_whole:
+            self._looked_at_all_at = now
         # For pages, so not the monotonic clock.
         self._n_failures, self.answered_at = 0, time.time()
         by_id = {record.key.job_id: record for record in records}
@@ -199,14 +212,14 @@ class Watcher:
             else:
                 absent.append(watch)
         if absent:
-            await self._evaluate_absent(absent)
-        else:
+            await self._evaluate_absent(absent, is_whole=is_whole)
+        elif is_whole:
             self._doubted_at = None
         self._looked.set()
         # Whoever waits holds the old event.
         self._looked = asyncio.Event()
 
-    async def _evaluate_absent(self, absent: Sequence[Watch]) -> None:
+    async def _evaluate_absent(self, absent: Sequence[Watch], *, is_whole: bool) -> None:
         try:
             ends = await self._read_ends([watch.key for watch in absent]) or {}
         except SlurmUnavailableError as error:
@@ -228,7 +241,7 @@ class Watcher:
             is_long = now - watch.absent_since >= self._absent_s
             if is_long and watch.n_absences >= _FEWEST_ABSENCES:
                 lost.append(watch)
-        if await self._is_certain(len(lost), now):
+        if await self._is_certain(len(lost), now, is_whole=is_whole):
             for watch in lost:
                 self._log.warning(
                     "Job %d of %s has not been in Slurm for %.0f s; it is taken for over",
@@ -238,10 +251,12 @@ class Watcher:
                 )
                 watch.mark_gone()
 
-    async def _is_certain(self, n_lost: int, now: float) -> bool:
+    async def _is_certain(self, n_lost: int, now: float, *, is_whole: bool) -> bool:
         """Return whether so many jobs are gone of which Slurm does not say how they ended."""
         if not n_lost:
-            self._doubted_at = None
+            # A look at few jobs says nothing of the others.
+            if is_whole:
+                self._doubted_at = None
             return True
         sees_all = await self._sees_all()
         if n_lost <= _MOST_LOST_AT_ONCE and sees_all:

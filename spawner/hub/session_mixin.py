@@ -124,7 +124,7 @@ class SessionMixin(OptionsMixin):
     def poll_soon(self) -> None:
         """Query Slurm about the job at once, because its server seems to be gone."""
         if self._job is not None:
-            self.cluster.watcher.poll_soon()
+            self._job.poll_soon()
 
     def change_session(self, **changes: Any) -> None:
         """Save `changes` of the session, new values by field."""

@@ -27,7 +27,7 @@ async def cancel_job(cluster: Cluster, watch: Watch) -> bool:
     while not watch.is_gone and time.monotonic() < give_up_at:
         # A server takes a second to end; earlier queries would be lost to sessions that start.
         await asyncio.sleep(_POLL_S)
-        cluster.watcher.poll_soon()
+        cluster.watcher.poll_soon(watch)
         await cluster.watcher.next_poll(1.0)
     return watch.is_gone
 

@@ -156,7 +156,7 @@ class SessionJob:
                 # Nothing was saved: the server's next report has to count as the first.
                 self.session = session
                 raise
-        self._cluster.watcher.poll_soon()
+        self.poll_soon()
         self._news.set()
         return True
 
@@ -191,7 +191,12 @@ class SessionJob:
         """Set an end that Slurm has just accepted, and have it confirmed soon."""
         if self._watch is not None:
             self._cluster.watcher.set_end(self._watch, left_s=left_s, ends_at=ends_at)
-            self._cluster.watcher.poll_soon()
+            self.poll_soon()
+
+    def poll_soon(self) -> None:
+        """Query Slurm about the job at once."""
+        if self._watch is not None:
+            self._cluster.watcher.poll_soon(self._watch)
 
     def close(self) -> None:
         """Stop following the job, without touching it."""

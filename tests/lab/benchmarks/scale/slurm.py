@@ -21,7 +21,12 @@ case "$name $*" in
 esac
 case "$name $*" in
     "squeue "*StateCompact*) exec sed "s/|/$mark/g" $folder/cluster ;;
-    "squeue "*--jobs=*) exec sed "s/|/$mark/g" $folder/sessions ;;
+    "squeue "*--jobs=*)
+        ids=${*#*--jobs=}
+        exec awk -F "|" -v "ids=${ids%% *}" -v "OFS=$mark" '
+            BEGIN { n = split(ids, list, ","); for (i = 1; i <= n; i++) asked[list[i]] }
+            $1 in asked { $1 = $1; print }
+        ' $folder/sessions ;;
     "squeue "*--Format=JobID*) exec sed "s/|/$mark/g" $folder/others $folder/sessions ;;
     "squeue "*--states=PENDING*) exec sed "s/^/$mark|/" $folder/queue ;;
     "squeue "*--Format=UserName*) exec cat $folder/gpus ;;

@@ -155,6 +155,39 @@ async def test_one_look_serves_every_session(
     assert len(cluster.asked_for[0]) == 1000
 
 
+async def test_while_somebody_waits_slurm_lists_all_jobs_no_more_often_than_otherwise(
+    clock: Clock, cluster: FakeCluster, watcher: Watcher
+) -> None:
+    for number in range(1, 101):
+        watch(watcher, cluster, number)
+    watch(watcher, cluster, 200, state=JobState.PENDING, is_hot=True)
+    await clock.advance(20)
+    cluster.asked_for.clear()
+
+    await clock.advance(60)
+
+    of_all = [asked for asked in cluster.asked_for if len(asked) == 101]
+    assert len(of_all) <= 4
+    assert [asked for asked in cluster.asked_for if asked not in of_all] == [[200]] * (
+        len(cluster.asked_for) - len(of_all)
+    )
+
+
+async def test_an_early_look_is_at_the_job_that_it_was_asked_for(
+    clock: Clock, cluster: FakeCluster, watcher: Watcher
+) -> None:
+    one, other = watch(watcher, cluster, 1), watch(watcher, cluster, 2)
+    await clock.advance(5)
+    cluster.put(one.key, JobState.FAILED)
+    cluster.put(other.key, JobState.FAILED)
+
+    watcher.poll_soon(one)
+    await clock.advance(0.25)
+    assert (one.is_over, other.is_over) == (True, False)
+    await clock.advance(15)
+    assert other.is_over
+
+
 @pytest.mark.parametrize(("is_hot", "most"), [(True, 30), (False, 4)])
 async def test_the_calls_of_a_minute_have_a_limit(
     clock: Clock, cluster: FakeCluster, watcher: Watcher, is_hot: bool, most: int
@@ -171,12 +204,12 @@ async def test_the_calls_of_a_minute_have_a_limit(
 async def test_asking_for_an_early_look_again_and_again_does_not_raise_the_rate(
     clock: Clock, cluster: FakeCluster, watcher: Watcher
 ) -> None:
-    watch(watcher, cluster, is_hot=True)
+    one = watch(watcher, cluster, is_hot=True)
     await clock.advance(20)
     before = len(cluster.asked_at)
 
     for _ in range(600):
-        watcher.poll_soon()
+        watcher.poll_soon(one)
         await clock.advance(0.1)
 
     assert len(cluster.asked_at) - before <= 30 + 4
@@ -189,7 +222,7 @@ async def test_an_early_look_comes_at_once(
     await clock.advance(10)
     cluster.put(one.key, JobState.RUNNING)
 
-    watcher.poll_soon()
+    watcher.poll_soon(one)
     await clock.advance(0.25)
 
     assert one.record is not None
@@ -390,12 +423,15 @@ async def test_one_answer_never_ends_many_sessions(
     assert "10 of 10" in errors[0].getMessage()
 
 
+@pytest.mark.parametrize("does_somebody_wait", [False, True])
 async def test_many_sessions_end_once_slurm_has_said_so_for_another_minute(
-    clock: Clock, cluster: FakeCluster, watcher: Watcher
+    clock: Clock, cluster: FakeCluster, watcher: Watcher, does_somebody_wait: bool
 ) -> None:
     watches = watch_many(watcher, cluster)
     await clock.advance(20)
     cluster.jobs.clear()
+    if does_somebody_wait:
+        watch(watcher, cluster, 999, state=JobState.PENDING, is_hot=True)
 
     await clock.advance(100)
     assert not any(one.is_over for one in watches)
@@ -553,7 +589,7 @@ async def test_an_end_that_slurm_has_just_taken_counts_whatever_an_older_look_sh
     cluster.put(one.key, JobState.RUNNING, left_s=600)
     await clock.advance(10)
     cluster.answer_after = asyncio.Event()
-    watcher.poll_soon()
+    watcher.poll_soon(one)
     await clock.advance(2)
 
     watcher.set_end(one, left_s=7788, ends_at="7788")
@@ -565,7 +601,7 @@ async def test_an_end_that_slurm_has_just_taken_counts_whatever_an_older_look_sh
     assert watcher.left_s(one) == 7787
     assert one.record is not None
     assert one.record.ends_at == "7788"
-    watcher.poll_soon()
+    watcher.poll_soon(one)
     await clock.advance(1)
     assert one.record.ends_at == "7700"
 
@@ -707,12 +743,12 @@ async def test_whoever_waits_for_an_answer_learns_whether_it_came(cluster: FakeC
 async def test_requests_for_a_look_that_come_close_together_share_one(
     clock: Clock, cluster: FakeCluster, watcher: Watcher
 ) -> None:
-    watch(watcher, cluster)
+    one = watch(watcher, cluster)
     await clock.advance(5)
     before = len(cluster.asked_at)
 
     for _ in range(4):
-        watcher.poll_soon()
+        watcher.poll_soon(one)
         await clock.advance(0.04)
     assert len(cluster.asked_at) == before + 1
     await clock.advance(1)

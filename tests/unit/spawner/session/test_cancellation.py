@@ -27,7 +27,8 @@ class Slurm:
             raise SlurmUnavailableError("no answer in time")
         return self.is_found
 
-    def poll_soon(self) -> None:
+    def poll_soon(self, watch: Watch) -> None:
+        assert watch is self.job
         self.polled += 1
 
     async def next_poll(self, timeout_s: float) -> None:
