@@ -20,7 +20,7 @@ def pass_time(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     return pass_time
 
 
-def test_many_starts_within_a_second_count_all_sessions_once(
+def test_many_starts_within_seconds_count_all_sessions_once(
     pass_time: Callable[[float], None],
 ) -> None:
     found: list[object] = []
