@@ -31,6 +31,7 @@ from portal.hub.messages.drain import shared_drain
 from portal.hub.messages.stop_notices import shared_notices
 from portal.hub.network import http_server, refusals
 from portal.hub.network.gate import GuardSettings
+from portal.hub.network.refusals import HubStaticHandler
 from portal.hub.pages import error_sentences
 from portal.hub.pages.administration import administration_routes
 from portal.hub.pages.base import (
@@ -205,6 +206,7 @@ def _apply_pages(c: Any, settings: Settings, hubs: Hubs | None) -> None:
             traffic=settings.traffic,
             trusted=parse_networks(settings.hub.trusted_proxies),
         ),
+        "static_handler_class": HubStaticHandler,
         "transforms": [PlainHeaders],
     }
 

@@ -1,13 +1,19 @@
-"""Requests to sessions that the proxy cannot reach."""
+"""Requests to sessions that the proxy cannot reach, or has lost the route to."""
 
 from typing import Any
 from urllib.parse import urlsplit
 
+from jupyterhub.handlers.base import UserUrlHandler
 from jupyterhub.handlers.pages import ProxyErrorHandler
+from tornado.web import HTTPError
 
-from spawner.hub.patches.routes import add_page_routes
+from spawner.hub.patches.routes import add_page_routes, replace_handlers
 
 ROUTE = r"/error/(\d+)"
+_NOT_ROUTED = (
+    "The session runs, but the portal's proxy does not take its address from the hub, so it cannot"
+    " be opened just now. Tell the administrators."
+)
 
 
 class UnreachableHandler(ProxyErrorHandler):
@@ -40,6 +46,29 @@ def find_spawners(path: str, users: Any) -> list[Any]:
     ]
 
 
+class RoutedHandler(UserUrlHandler):
+    """Has a ready session's route added before its user is sent there.
+
+    A request for it reaches the hub only if the proxy has no such route; JupyterHub itself looks
+    every five minutes, and sends the browser to and fro until then.
+
+    Source:
+        JupyterHub 6.1.1, `UserUrlHandler._redirect_to_user_server`.
+    """
+
+    async def _redirect_to_user_server(self, user: Any, spawner: Any) -> None:
+        try:
+            await self.proxy.add_user(user, spawner.name)
+        # Each JupyterHub and each class of proxies has errors of its own.
+        except Exception as error:
+            self.log.error("No route to the session of %s: %s", user.name, error)
+            failure: Any = HTTPError(503, "The proxy refuses a route")
+            failure.jupyterhub_message = _NOT_ROUTED
+            raise failure from error
+        await super()._redirect_to_user_server(user, spawner)
+
+
 def register() -> None:
-    """Replace JupyterHub's handler by this one."""
+    """Replace JupyterHub's handlers by these."""
     add_page_routes([(ROUTE, UnreachableHandler)])
+    replace_handlers({UserUrlHandler: RoutedHandler})

@@ -34,12 +34,13 @@ def text_of(answer: requests.Response, status: int) -> str:
     return answer.text
 
 
-def test_a_second_start_is_refused_with_where_to_find_the_first_one(ada: Browser) -> None:
+def test_a_second_start_is_refused_with_where_the_first_one_is(ada: Browser) -> None:
     ada.hub.set_cluster(step=0)
     assert ada.choose("ada", gpus="1").ok
     try:
         page = text_of(ada.choose("ada", gpus="2"), 400)
         assert "The session is already starting" in page
+        assert '<a href="/hub/spawn-pending/ada">' in page
     finally:
         ada.hub.set_cluster(step=99)
         eventually(

@@ -1,6 +1,7 @@
 """What the hub says of itself to everybody, and its answers to what nobody sends by accident."""
 
 import http.client
+import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 
@@ -75,6 +76,14 @@ def test_a_login_without_fields_is_refused_in_a_sentence(hub: PrivateHub) -> Non
         assert "form on the login page" in said_in_words(page)
 
 
+@pytest.mark.parametrize("path", ["/hub/static/%00", "/hub/portal/static/%00", "/hub/static/a%00b"])
+def test_a_file_that_no_file_system_can_have_is_not_found(hub: PrivateHub, path: str) -> None:
+    answer = requests.get(f"{hub.url}{path}", timeout=10)
+
+    assert answer.status_code == 404
+    said_in_words(answer)
+
+
 @pytest.mark.parametrize(
     ("path", "status"),
     # The second leads below /hub/, where it is refused.
@@ -108,6 +117,20 @@ def test_the_route_that_told_whose_a_token_is_is_gone(ada: Browser) -> None:
         )
         assert asked.status_code == 404
         assert "/hub/api/user" in said_in_words(asked)
+
+
+@pytest.mark.parametrize("body", ["[]", "0", '""', "false", "[1]", '"gpus"'])
+def test_a_start_takes_an_object_or_nothing(ada: Browser, body: str) -> None:
+    answer = ada.http.post(
+        f"{ada.hub.url}/hub/api/users/ada/server",
+        data=body,
+        headers={"X-XSRFToken": ada.xsrf(), "Content-Type": "application/json"},
+        timeout=10,
+    )
+
+    assert answer.status_code == 400
+    assert "object" in json.loads(said_in_words(answer))["message"]
+    assert "Stop My Server" not in ada.get("/hub/home").text
 
 
 def test_control_characters_of_an_address_do_not_reach_the_log(ada: Browser) -> None:

@@ -17,7 +17,6 @@ from portal.hub.form.defaults import options_of_link
 from portal.hub.form.fixed import FIXED
 from portal.hub.form.form import IS_FIXED, SENT_OPTIONS, local_clock
 from portal.hub.form.view import describe_form
-from portal.hub.pages.error_sentences import explain
 from portal.hub.pages.failure_view import describe_failure
 from spawner.hub.patches.routes import replace_handlers
 from spawner.hub.session_mixin import SessionMixin
@@ -27,7 +26,6 @@ CHOICES_ROUTE = r"/portal/choices/([^/]+)"
 _FORECAST_WAIT_S = 8.0
 # Arguments that JupyterHub's handler reads itself; all others would become options.
 _OF_JUPYTERHUB = frozenset({"next", "display_name"})
-_STARTING = explain(" is pending spawn")
 
 
 class FormHandler(SpawnHandler):
@@ -74,11 +72,32 @@ class FormHandler(SpawnHandler):
             )
         except HTTPError as error:
             # Another tab was faster by a moment, which JupyterHub takes for a fault of its own.
-            if user.spawners[server_name].pending == "spawn":
+            if self._is_starting(user, server_name):
                 error.status_code = 400
-                error.jupyterhub_message = _STARTING  # type: ignore[attr-defined]
+                self._tell_other_start(error, user, server_name)
             raise
         return answer
+
+    async def _post(self, user_name: str, server_name: str, **display_name: str) -> None:
+        try:
+            await super()._post(user_name=user_name, server_name=server_name, **display_name)
+        except HTTPError as error:
+            user = self.find_user(user_name)
+            if user is not None and self._is_starting(user, server_name):
+                self._tell_other_start(error, user, server_name)
+            raise
+
+    @staticmethod
+    def _is_starting(user: Any, server_name: str) -> bool:
+        return server_name in user.spawners and user.spawners[server_name].pending == "spawn"
+
+    def _tell_other_start(self, error: HTTPError, user: Any, server_name: str) -> None:
+        # Not without a word to its page: it is not the start that was asked for now.
+        error.jupyterhub_html_message = Markup(  # type: ignore[attr-defined]
+            '<p class="portal-text">The session is already starting, with what you chose before.'
+            '</p><p><a href="{}">See how far it is, or cancel it there to start one with other'
+            " options</a></p>"
+        ).format(self._get_pending_url(user, server_name))
 
     def _find_failed_start(
         self, user_name: str | None, server_name: str

@@ -6,10 +6,26 @@ from jupyterhub.apihandlers import APIHandler
 from jupyterhub.apihandlers.auth import TokenAPIHandler
 from jupyterhub.apihandlers.hub import RootAPIHandler
 from jupyterhub.apihandlers.users import UserServerAPIHandler
+from jupyterhub.handlers.static import CacheControlStaticFilesHandler
 from jupyterhub.user import User
-from tornado.web import HTTPError
+from tornado.web import HTTPError, StaticFileHandler
 
 from spawner.hub.patches.routes import replace_handlers
+
+
+class PlainNames(StaticFileHandler):
+    """Serves files; 404 for a name with a NUL byte, which no file system takes."""
+
+    def parse_url_path(self, url_path: str) -> str:
+        """Return the path of a file below the folder."""
+        path = super().parse_url_path(url_path)
+        if "\0" in path:
+            raise HTTPError(404)
+        return path
+
+
+class HubStaticHandler(PlainNames, CacheControlStaticFilesHandler):
+    """Serves JupyterHub's static files."""
 
 
 class RootHandler(RootAPIHandler):
@@ -26,8 +42,19 @@ class RootHandler(RootAPIHandler):
 class StartHandler(UserServerAPIHandler):
     """Starts a session.
 
-    JupyterHub's own handler fails if another request is faster by a moment.
+    JupyterHub's own handler takes an empty list for no options, and fails if another request is
+    faster by a moment.
     """
+
+    def get_server_json_body(self) -> dict[str, Any]:
+        """Return JupyterHub's form of the body."""
+        body = self.get_json_body()
+        if body is not None and not isinstance(body, dict):
+            raise HTTPError(
+                400, 'The body must be a JSON object of options, such as {"gpus": 1}, or empty.'
+            )
+        model: dict[str, Any] = super().get_server_json_body()
+        return model
 
     async def spawn_single_user(
         self, user: User, server_name: str = "", *arguments: Any, **options: Any

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tornado.web import StaticFileHandler
-
+from portal.hub.network.refusals import PlainNames
 from portal.hub.settings.hub import HubSettings
 from spawner.settings.site import SiteSettings
 
@@ -93,7 +92,7 @@ def cookie_options(public_url: str) -> dict[str, Any]:
     return {"samesite": "Lax"} | ({"secure": True} if is_tls else {})
 
 
-class PortalStaticHandler(StaticFileHandler):
+class PortalStaticHandler(PlainNames):
     """Serves the portal's static files without a login: the login page needs them."""
 
     def set_extra_headers(self, path: str) -> None:

@@ -3,10 +3,9 @@
 import re
 from functools import partial
 
-from jupyterhub.handlers.base import UserUrlHandler
-
 from spawner.hub.patches.api_handler import word_errors
 from spawner.hub.patches.routes import replace_handlers
+from spawner.hub.unreachable import RoutedHandler
 
 _HIDDEN = "Page not found, or you do not have access. Your sessions are on the home page."
 _LOG_IN_AGAIN = "Your login has expired. Sign out, sign in again, and repeat what you did."
@@ -21,10 +20,10 @@ _NOT_RUNNING = (
     "The session is not running. Start it from the portal's home page, then repeat this. Unsaved"
     " changes stay in a tab while it is open."
 )
+_SHARE_GONE = "This invitation to a session does not exist or has expired. Ask for a new one."
 
 # JupyterHub's words, and what is said in their place; {names} are groups of the pattern. Texts for
-# writers of REST clients, such as "Body must be a JSON dict", stay as they are. So does
-# what the portal's pages and settings do not lead to.
+# writers of REST clients, such as "Body must be a JSON dict", stay as they are.
 #
 # Source: handlers/ and apihandlers/, scopes.py, user.py and _xsrf_utils.py of JupyterHub 6.1.1.
 SENTENCES = tuple(
@@ -85,6 +84,10 @@ SENTENCES = tuple(
             "A session cannot have the name {name}. Use up to 30 small letters, digits and dashes,"
             " with a letter at the beginning and no dash at the end.",
         ),
+        (
+            r"^Invalid display_name",
+            "A session cannot have this title. Choose a shorter one without control characters.",
+        ),
         (r"^auth has expired for | authentication has expired$", _LOG_IN_AGAIN),
         (
             r"^Spawner failed to start|^Unhandled error starting server",
@@ -96,7 +99,23 @@ SENTENCES = tuple(
             "Your browser was redirected in a loop. Wait a minute, then open the session"
             " from the home page.",
         ),
+        (
+            r"^Too many users trying to log in right now\. Try again in (?P<wait>.+)\.$",
+            "Many sessions are starting at this moment. Try again in {wait}.",
+        ),
+        (
+            r"^Active user limit exceeded",
+            "As many sessions run as this site allows at a time. Try again in a few minutes.",
+        ),
         (r"_xsrf' argument|^XSRF cookie does not match", _RELOAD),
+        (
+            r"^Invalid user-option name",
+            "The address has an option without a name. An option is written as opt-gpus=2.",
+        ),
+        (
+            r"^Cannot stop a server while it is being renamed",
+            "The session is being renamed. Try again in a minute.",
+        ),
         (
             r"^Cannot delete the default server",
             "The session without a name cannot be deleted. Stop it instead.",
@@ -105,6 +124,8 @@ SENTENCES = tuple(
             r"^You do not have permission to access Server at (?P<path>\S+)",
             "The session at {path} is somebody else's, and you may not open it.",
         ),
+        (r"^Share not found or expired|^Invalid share code", _SHARE_GONE),
+        (r"^You can't share with yourself", "This invitation is to a session of your own."),
     )
 )
 
@@ -124,7 +145,7 @@ def explain(message: str, *, is_rest: bool = False) -> str:
     return ""
 
 
-class NotRunningHandler(UserUrlHandler):
+class NotRunningHandler(RoutedHandler):
     """Answers a request to a session that does not run: JupyterLab shows it, such as for a save.
 
     Source:
@@ -139,4 +160,4 @@ class NotRunningHandler(UserUrlHandler):
 def register() -> None:
     """Have the REST interface say these sentences; pages say them by their template."""
     word_errors(partial(explain, is_rest=True))
-    replace_handlers({UserUrlHandler: NotRunningHandler})
+    replace_handlers({RoutedHandler: NotRunningHandler})

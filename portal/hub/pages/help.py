@@ -5,8 +5,8 @@ from dataclasses import asdict
 from typing import Any
 
 from jupyterhub.handlers import BaseHandler
-from tornado.web import StaticFileHandler
 
+from portal.hub.network.refusals import PlainNames
 from portal.hub.pages.guide import (
     FRONT,
     GUIDES_DIR,
@@ -44,7 +44,7 @@ class HelpSearchHandler(BaseHandler):
         self.finish({"parts": [asdict(part) for part in search_parts()]})
 
 
-class HelpImageHandler(StaticFileHandler):
+class HelpImageHandler(PlainNames):
     """Serves the pictures of the guides."""
 
     def set_extra_headers(self, path: str) -> None:

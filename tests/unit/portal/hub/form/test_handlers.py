@@ -21,6 +21,9 @@ class Handler(FormHandler):
         self.done.append(f"recheck of {user.name}, force={force}")
         return user if self.may_log_in else None
 
+    def _get_pending_url(self, user: Any, server_name: str) -> str:
+        return f"/hub/spawn-pending/{user.name}{server_name}"
+
 
 def ada() -> SimpleNamespace:
     return SimpleNamespace(name="ada", spawners={"": SimpleNamespace(pending=None)})
@@ -53,7 +56,7 @@ async def test_who_may_no_longer_log_in_starts_nothing(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize(("pending", "status"), [("spawn", 400), (None, 500)])
-async def test_only_a_start_that_another_tab_began_first_is_refused_in_a_sentence(
+async def test_only_a_start_that_another_tab_began_first_is_refused_with_its_page(
     monkeypatch: pytest.MonkeyPatch, pending: str | None, status: int
 ) -> None:
     async def fail(self: Handler, user: Any, server_name: str, *_: object) -> None:
@@ -67,5 +70,5 @@ async def test_only_a_start_that_another_tab_began_first_is_refused_in_a_sentenc
         await handler._wrap_spawn_single_user(ada(), "", "")
 
     assert caught.value.status_code == status
-    said = str(getattr(caught.value, "jupyterhub_message", ""))
-    assert ("already starting" in said) is (status == 400)
+    said = str(getattr(caught.value, "jupyterhub_html_message", ""))
+    assert ('<a href="/hub/spawn-pending/ada">' in said) is (status == 400)
