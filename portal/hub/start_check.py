@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from jupyterhub.app import JupyterHub
 from traitlets.config.loader import LazyConfigValue
 
 from spawner.client.command import PATH, query, run_command
@@ -92,7 +93,7 @@ async def _faults_of_slurm(path: str) -> list[str]:
     return [] if found.stdout.strip() else ["Slurm shows no partition. Run 'sinfo' to see why."]
 
 
-async def report_lacks(hub: Any) -> None:
+async def report_lacks(hub: JupyterHub) -> None:
     """Say in the log of a hub, a `JupyterHub`, what is missing."""
     cls = hub.spawner_class
     if issubclass(cls, SlurmGPUSpawner):

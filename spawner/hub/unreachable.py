@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 from jupyterhub.handlers.base import UserUrlHandler
 from jupyterhub.handlers.pages import ProxyErrorHandler
+from jupyterhub.user import User
 from tornado.web import HTTPError
 
 from spawner.hub.patches.routes import add_page_routes, replace_handlers
@@ -56,7 +57,7 @@ class RoutedHandler(UserUrlHandler):
         JupyterHub 6.1.1, `UserUrlHandler._redirect_to_user_server`.
     """
 
-    async def _redirect_to_user_server(self, user: Any, spawner: Any) -> None:
+    async def _redirect_to_user_server(self, user: User, spawner: Any) -> None:
         try:
             await self.proxy.add_user(user, spawner.name)
         # Each JupyterHub and each class of proxies has errors of its own.

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from jupyterhub.app import JupyterHub
+
 _READS = "nothing: the spawner reads squeue and sacct in a format of its own"
 _BY_JOB = "nothing: Slurm gives the job its cores and memory, and holds it to them"
 # By trait: that of `SlurmGPUSpawner` in its place, the key of portal.toml, and what else to know.
@@ -73,7 +75,7 @@ def describe_unused(config: Mapping[str, Any], spawner_class: type) -> Iterator[
                 )
 
 
-async def warn_of_unused(hub: Any) -> None:
+async def warn_of_unused(hub: JupyterHub) -> None:
     """Say in the log of a hub, a `JupyterHub`, what is set in vain."""
     # A hub may load this package and have another spawner.
     if hasattr(hub.spawner_class, "launcher_argv"):

@@ -88,10 +88,10 @@ class FormHandler(SpawnHandler):
             raise
 
     @staticmethod
-    def _is_starting(user: Any, server_name: str) -> bool:
+    def _is_starting(user: User, server_name: str) -> bool:
         return server_name in user.spawners and user.spawners[server_name].pending == "spawn"
 
-    def _tell_other_start(self, error: HTTPError, user: Any, server_name: str) -> None:
+    def _tell_other_start(self, error: HTTPError, user: User, server_name: str) -> None:
         # Not without a word to its page: it is not the start that was asked for now.
         error.jupyterhub_html_message = Markup(  # type: ignore[attr-defined]
             '<p class="portal-text">The session is already starting, with what you chose before.'

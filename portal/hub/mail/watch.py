@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from jupyterhub.app import JupyterHub
+
 from portal.hub.mail.addresses import AddressBook
 from portal.hub.mail.chat import Chat, ChatMessage
 from portal.hub.mail.events import Event, Look, Phase, compare, is_wanted
@@ -57,7 +59,7 @@ class MailWatch:
             if (look := Look.from_state(saved)) is not None
         }
 
-    async def watch(self, hub: Any) -> None:
+    async def watch(self, hub: JupyterHub) -> None:
         """Look at the sessions of `hub`, a `JupyterHub`, until it ends."""
         while True:
             await asyncio.sleep(_EVERY_S)
@@ -122,7 +124,7 @@ def watched_by(
         path: As in `MailWatch`.
     """
 
-    async def begin(hub: Any) -> None:
+    async def begin(hub: JupyterHub) -> None:
         watch = MailWatch(mail, head, chat=chat, book=book, path=path, log=hub.log)
         # The loop itself keeps no task alive.
         hub.mail_watch = asyncio.create_task(watch.watch(hub))
@@ -140,7 +142,7 @@ def letterhead(settings: Settings) -> Letterhead:
     )
 
 
-def _spawners(hub: Any, known: Iterable[str]) -> Iterator[SessionMixin]:
+def _spawners(hub: JupyterHub, known: Iterable[str]) -> Iterator[SessionMixin]:
     known = set(known)
     # Lists: users come and go while mail is sent.
     for user in list(hub.users.values()):

@@ -6,6 +6,7 @@ from typing import Any
 
 from jupyterhub import orm
 from jupyterhub.handlers import BaseHandler
+from jupyterhub.user import User
 from tornado.web import HTTPError, authenticated
 
 from portal.hub.pages.administration import STOPS_SESSIONS
@@ -57,7 +58,7 @@ def describe_class(group: str, users: Iterable[Any]) -> ClassView:
     return ClassView(group=group, members=tuple(members))
 
 
-def _sessions(user: Any) -> list[Any]:
+def _sessions(user: User) -> list[Any]:
     named = [one for one in user.spawners.values() if one.active and one.name]
     return [user.spawner, *named]
 

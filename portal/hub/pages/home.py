@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+
+from jupyterhub.user import User
 
 from dsportal.slurm.errors import PortalError
 from dsportal.slurm.used import JobUse
@@ -154,7 +155,7 @@ class HomePage:
         self._grants = grants if grants is not None else Grants(None)
         self._now = now
 
-    async def describe(self, user: Any) -> HomeView:
+    async def describe(self, user: User) -> HomeView:
         """Return the page of a `user`; nothing that does not answer delays it."""
         # At once, so that the page waits for the slower one only.
         names = ("", *user.spawner.clusters)
@@ -190,7 +191,7 @@ class HomePage:
             shares=list_shares(spawner, self._grants),
         )
 
-    async def _ask_cluster(self, user: Any, name: str) -> UsageView:
+    async def _ask_cluster(self, user: User, name: str) -> UsageView:
         here = user.spawner.on(name)
         usage, budgets = await asyncio.gather(
             self._ask_usage(user.name, here.cluster), here.describe_budgets(PATIENCE_S)
@@ -217,7 +218,7 @@ class HomePage:
         allocations = await asyncio.to_thread(record.fill_in, user, allocations)
         return await asyncio.to_thread(describe_usage, allocations, now, uses or NO_USES)
 
-    async def _ask_storage(self, user: Any) -> StorageView:
+    async def _ask_storage(self, user: User) -> StorageView:
         own = {place.folder_of(user.name): place.label for place in self._written}
         personal = {place.folder_of(user.name) for place in self._written if place.is_personal}
         folders, here = {HOME: "Home folder", **own}, user.spawner.on("")
@@ -236,7 +237,7 @@ class HomePage:
         return StorageView(bars=tuple(bars))
 
 
-def describe_cards(user: Any) -> list[SessionCard]:
+def describe_cards(user: User) -> list[SessionCard]:
     """Return a card for each session of a user, active or not.
 
     Returns:
@@ -253,7 +254,7 @@ def describe_cards(user: Any) -> list[SessionCard]:
 
 
 def _with_kernels(
-    card: SessionCard, user: Any, jobs: Mapping[str, Sequence[ClusterJob]]
+    card: SessionCard, user: User, jobs: Mapping[str, Sequence[ClusterJob]]
 ) -> SessionCard:
     session = user.spawners[card.name].session
     job_id, cluster = (session.job_id, session.cluster) if session and card.is_ready else (0, "")

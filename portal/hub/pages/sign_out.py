@@ -1,9 +1,9 @@
 """Signing out: says which sessions remain, and offers to stop them first."""
 
 import asyncio
-from typing import Any
 
 from jupyterhub.handlers import BaseHandler
+from jupyterhub.user import User
 from tornado.web import authenticated
 
 from portal.hub.pages.home import SessionCard, describe_cards
@@ -34,7 +34,7 @@ class SignOutHandler(BaseHandler):
         self.redirect(self.settings["logout_url"])
 
 
-def remaining_sessions(user: Any) -> list[SessionCard]:
+def remaining_sessions(user: User) -> list[SessionCard]:
     """Return the cards of the sessions of a user that wait, start or run."""
     return [card for card in describe_cards(user) if card.is_active and not card.is_stopping]
 

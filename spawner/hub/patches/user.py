@@ -48,7 +48,7 @@ def stopped_in_the_end(original: Callable[..., Any]) -> Callable[..., Any]:
             retry.add_done_callback(_retries.discard)
             raise
 
-    async def _stop_again(user: Any, name: str) -> None:
+    async def _stop_again(user: User, name: str) -> None:
         await asyncio.sleep(RETRY_S)
         # JupyterHub may have thrown this object away; the row in the database is what counts.
         spawner = user.spawners[name]

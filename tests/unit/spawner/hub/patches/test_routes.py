@@ -7,7 +7,7 @@ from jupyterhub.apihandlers.users import UserServerAPIHandler
 from jupyterhub.handlers.base import UserUrlHandler
 from jupyterhub.handlers.pages import SpawnHandler
 
-import portal.hub.apply  # noqa: F401 - which loads the spawner, and so replaces what it replaces
+import spawner.spawner  # noqa: F401 - which registers its routes
 from portal.hub.form import handlers as form
 from portal.hub.network import refusals
 from portal.hub.pages import error_sentences
