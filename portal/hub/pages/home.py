@@ -23,7 +23,7 @@ from portal.hub.pages.past_sessions import (
     newest_sessions,
 )
 from portal.hub.pages.session_state import SessionView, StateFact, describe_session
-from portal.hub.settings.site_storage import SiteStorage
+from portal.hub.settings.named_storage import SiteStorage
 from portal.hub.sharing.grants import Grant, Grants
 from portal.hub.sharing.shares import SharedSession, key_of, list_shared_sessions, list_shares
 from spawner.hub.session_mixin import SessionMixin

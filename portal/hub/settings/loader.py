@@ -19,15 +19,15 @@ from portal.hub.settings.hubs import HubsSettings
 from portal.hub.settings.limits import GroupSettings, LimitSettings
 from portal.hub.settings.login import LoginSettings
 from portal.hub.settings.mail import MailSettings
-from portal.hub.settings.partitions import PartitionSettings
-from portal.hub.settings.preflight import PreflightSettings
-from portal.hub.settings.site_storage import (
+from portal.hub.settings.named_storage import (
     NamedStorageSettings,
     SiteStorage,
     all_storage,
     read_named_storage,
     split_storage,
 )
+from portal.hub.settings.partitions import PartitionSettings
+from portal.hub.settings.preflight import PreflightSettings
 from portal.hub.settings.traffic import TrafficSettings
 from portal.settings.session_tables import SessionTables
 from portal.settings.tools import ToolSettings

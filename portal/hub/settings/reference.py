@@ -11,8 +11,8 @@ from typing import Any
 from portal.hub.settings.clusters import ClusterSettings
 from portal.hub.settings.limits import GroupSettings, LimitSettings
 from portal.hub.settings.loader import TABLES
+from portal.hub.settings.named_storage import NamedStorageSettings
 from portal.hub.settings.partitions import PartitionSettings
-from portal.hub.settings.site_storage import NamedStorageSettings
 from portal.settings.tools import ToolSettings
 from spawner.options.traits import COMPOSED, WITH_TRAITS, SiteTraits
 from spawner.settings.schema import default_of, kind_name, kinds_of, rule_of

@@ -11,6 +11,7 @@ from dsportal.slurm.listing import Sacct, Squeue
 from dsportal.slurm.states import JobState, Phase, parse_cancelled_by, parse_state
 from portal.server.jobs.arrays import count_tasks, fold, newest
 from portal.server.jobs.job import Action, SlurmJob
+from portal.server.jobs.state_words import state_words
 from portal.server.jobs.times import elapsed_words, limit_words, parse_time
 from spawner.slurm.jobs import NAME_PREFIX
 
@@ -37,16 +38,6 @@ _OF_NEXT_RUN = {
 # A word besides options is its script, or belongs to an option.
 _WITH_SCRIPT = re.compile(r"\S*\bsbatch(?= ).* [^-\s]")
 _GPUS = re.compile(r"gres[/:]gpu(?::(?P<type>[^,:=]+))?[:=](?P<n>[0-9]+)")
-# Words for users; a state that is not here is shown as Slurm calls it.
-_WORDS = {
-    JobState.PENDING: "Waiting",
-    JobState.CONFIGURING: "Preparing",
-    JobState.COMPLETING: "Ending",
-    JobState.TIMEOUT: "Time limit",
-    JobState.NODE_FAIL: "Node failed",
-    JobState.BOOT_FAIL: "Node failed",
-    JobState.OUT_OF_MEMORY: "Out of memory",
-}
 # 12, a task 12_3, a component 12+1 of a heterogeneous job, waiting tasks 12_[1-5%2].
 _JOB_ID = re.compile(r"[0-9]+(?:_[0-9]+|\+[0-9]+|_\[[0-9,%-]{1,200}\])?", re.ASCII)
 
@@ -91,7 +82,7 @@ def parse_lists(
     # A job that is just ending can be in both.
     ended = [fields for fields in _ended(accounted) if fields[0] not in ids]
     states = [(job.id, job.label) for job in queue]
-    counts = count_tasks([*states, *((fields[0], _label(fields[1])) for fields in ended)])
+    counts = count_tasks([*states, *((fields[0], state_words(fields[1])) for fields in ended)])
     shown = newest(ended, [fields[0] for fields in ended], counts, N_ENDED)
     return fold([*queue, *(_ended_job(fields, user_uid) for fields in shown)], counts)
 
@@ -162,7 +153,7 @@ def _job(fields: list[str], *, is_over: bool, reason: str, gpus: tuple[int, str]
     return SlurmJob(
         id=fields[0],
         state=word,
-        label=_label(word),
+        label=state_words(word),
         phase=_phase(state, is_over=is_over),
         is_over=is_over,
         is_session=is_session,
@@ -183,11 +174,6 @@ def _job(fields: list[str], *, is_over: bool, reason: str, gpus: tuple[int, str]
         again="" if again is None else again.words,
         series="" if again is None else again.series,
     )
-
-
-def _label(text: str) -> str:
-    word = text.partition(" ")[0]
-    return _WORDS.get(parse_state(word), word.replace("_", " ").capitalize())
 
 
 def _actions(state: JobState, reason: str) -> tuple[Action, ...]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from jupyter_server.base.handlers import APIHandler
 
+from dsportal.amounts import DEFAULT_HOURS, SECONDS_PER_HOUR
 from dsportal.slurm.errors import OptionsError
 from dsportal.task.folders import parent_folder
 from portal.server.base.authorization import whole_number
@@ -19,8 +20,6 @@ from portal.server.base.rest import Answer, Route, route
 from portal.server.notebook_jobs.order import former_order, parse_order, sweep_arguments
 
 TIMEOUT_S = 60
-# Of a session whose length is not known.
-DEFAULT_HOURS = 8.0
 _COMMAND = ("-P", "-c", "import sys; from portal.cli import user_main; sys.exit(user_main())")
 
 
@@ -56,7 +55,8 @@ def notebook_routes(root_dir: str) -> list[Route]:
 async def _describe_form(root: Path, request: APIHandler) -> dict[str, Any]:
     n_gpus = whole_number(os.environ.get("PORTAL_N_GPUS", ""), 1)
     walltime_s = whole_number(os.environ.get("PORTAL_WALLTIME_S", ""), 0)
-    hours = round(walltime_s / 3600, 2) or DEFAULT_HOURS
+    # The length of a session may not be known.
+    hours = round(walltime_s / SECONDS_PER_HOUR, 2) or DEFAULT_HOURS
     size = {"gpus": max(1, n_gpus), "nodes": 1, "hours": hours}
     run = request.get_query_argument("run", "")
     former = former_order(run, parent_folder(), root) if run else {}

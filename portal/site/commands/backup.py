@@ -91,7 +91,7 @@ def describe_copy(hub: HubSettings, copy: Path) -> str:
 
 
 def back_up(hub: HubSettings, now: datetime, *, needed: Path | None = None) -> Path:
-    """Copy the hub's database, and delete the oldest copies beyond 14, but not the one `needed`.
+    """Copy the hub's database, and delete the oldest of more than `MOST_COPIES`, but not `needed`.
 
     `now` goes into the copy's name. Only the hub's account can read the copy.
     """

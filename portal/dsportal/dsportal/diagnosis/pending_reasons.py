@@ -1,6 +1,6 @@
 """Texts for the reasons that keep a job pending.
 
-Limits of accounts and of qualities of service are parsed by rule: see `limits`.
+Limits of accounts and of qualities of service are parsed by rule: see `limit_reasons`.
 """
 
 from dsportal.diagnosis.messages import Words

@@ -12,7 +12,7 @@ from portal.hub.messages.stop_notices import Notices
 from portal.hub.pages import home
 from portal.hub.pages.gpu_record import GpuRecord
 from portal.hub.pages.home import HomePage, describe_space
-from portal.hub.settings.site_storage import SiteStorage
+from portal.hub.settings.named_storage import SiteStorage
 from spawner.errors import SlurmUnavailableError
 from spawner.slurm.sacct import Allocation
 from spawner.space import Space
