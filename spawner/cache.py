@@ -18,6 +18,7 @@ _GROWTH = 3.0
 class _Kept(Generic[Value]):
     value: Value
     received_s: float
+    took_s: float
     fresh_s: float
     expires_s: float
 
@@ -35,6 +36,8 @@ class Cache(Generic[*Key, Value]):
             a single one gets a new value. After a pause of that length or `expire` it is `fresh_s`
             again.
         stale_s: Seconds for which `latest` still returns a value.
+        rest_factor: After `expire`, a value is still fresh for this many times as long as its
+            request took, so that many who expire it cost a bounded share of the time.
         failure_s: Seconds for which a PortalError of `request` is raised again without another
             request, `fresh_s` at most; 0 for none.
         n_kept: Most values that are kept, 1 or more; the oldest go first.
@@ -47,6 +50,7 @@ class Cache(Generic[*Key, Value]):
         fresh_s: float,
         busy_factor: float = 1.0,
         stale_s: float = float("inf"),
+        rest_factor: float = 0.0,
         failure_s: float = 0.0,
         n_kept: int = 2000,
         clock: Callable[[], float] = time.monotonic,
@@ -55,6 +59,7 @@ class Cache(Generic[*Key, Value]):
         self._fresh_s = fresh_s
         self._most_fresh_s = fresh_s * busy_factor
         self._stale_s = stale_s
+        self._rest_factor = rest_factor
         # A failure that outlived a value would keep the next good answer out.
         self._failure_s = min(failure_s, fresh_s)
         self._n_kept = n_kept
@@ -105,17 +110,28 @@ class Cache(Generic[*Key, Value]):
 
     def put(self, value: Value, *key: *Key) -> None:
         """Keep a value as if it had been requested now."""
+        self._put(value, 0.0, key)
+
+    def _put(self, value: Value, took_s: float, key: tuple[*Key]) -> None:
         now_s = self._clock()
         # An update in place would keep the old position, and the first ones go first.
         fresh_s = self._next_fresh_s(self._kept.pop(key, None), now_s)
         while len(self._kept) >= self._n_kept:
             del self._kept[next(iter(self._kept))]
-        self._kept[key] = _Kept(value, received_s=now_s, fresh_s=fresh_s, expires_s=now_s + fresh_s)
+        self._kept[key] = _Kept(
+            value,
+            received_s=now_s,
+            took_s=took_s,
+            fresh_s=fresh_s,
+            expires_s=now_s + fresh_s,
+        )
 
     def expire(self, *key: *Key) -> None:
         """Request the value again at the next `get`; it stays the `latest`."""
-        if key in self._kept:
-            self._kept[key] = replace(self._kept[key], expires_s=float("-inf"))
+        if (kept := self._kept.get(key)) is not None:
+            rest_s = self._rest_factor * kept.took_s
+            expires_s = kept.received_s + rest_s if rest_s else float("-inf")
+            self._kept[key] = replace(kept, expires_s=min(kept.expires_s, expires_s))
 
     def forget(self, is_meant: Callable[[*Key], bool]) -> None:
         """Drop values and failures whose key `is_meant` picks."""
@@ -137,6 +153,7 @@ class Cache(Generic[*Key, Value]):
         return task
 
     async def _fetch(self, key: tuple[*Key]) -> Value:
+        began_s = self._clock()
         try:
             value = await self._request(*key)
         except PortalError as error:
@@ -144,7 +161,7 @@ class Cache(Generic[*Key, Value]):
             raise
         # An answer that came meanwhile says that the failure is over.
         self._failures.pop(key, None)
-        self.put(value, *key)
+        self._put(value, self._clock() - began_s, key)
         return value
 
     def _keep_failure(self, key: tuple[*Key], error: PortalError) -> None:

@@ -130,7 +130,7 @@ class SiteTraits(HasTraits):
         5.0,
         min=0.0,
         help="""Seconds for which the output of sinfo is reused. While many users ask, up to six
-        times as long, unless a session begins or ends.""",
+        times as long, unless a session begins or ends; then ten times as long as sinfo took.""",
     ).tag(config=True)
 
     # Not a setting: time in the queue would count, and the hub would cancel waiting jobs.

@@ -53,6 +53,9 @@ _FAILURE_AGE_S = 30.0
 _BUDGETS_BUSY_FACTOR = 4.0
 # Half a minute while many users choose GPUs; sinfo of a thousand nodes is work for slurmctld.
 _CATALOG_BUSY_FACTOR = 6.0
+# Each session that begins or ends changes the free GPUs; of thousands of nodes the list takes half
+# a second of the hub.
+_CATALOG_REST_FACTOR = 10.0
 # A minute while many have the cluster page open.
 _JOBS_BUSY_FACTOR = 4.0
 
@@ -153,7 +156,10 @@ class Cluster:
         )
         self._log = log
         self.catalog = Cache(
-            self.slurm.read_catalog, fresh_s=traits.catalog_age_s, busy_factor=_CATALOG_BUSY_FACTOR
+            self.slurm.read_catalog,
+            fresh_s=traits.catalog_age_s,
+            busy_factor=_CATALOG_BUSY_FACTOR,
+            rest_factor=_CATALOG_REST_FACTOR,
         )
         self._associations = Cache(
             self.slurm.accounting.read_associations,

@@ -20,16 +20,22 @@ class Source:
         self.may_answer = asyncio.Event()
         self.may_answer.set()
         self.error: PortalError | None = None
-        self.now_s = 0.0
+        self.now_s = self.takes_s = 0.0
 
     def cache(
-        self, *, failure_s: float = 0, stale_s: float = 1000, busy_factor: float = 1
+        self,
+        *,
+        failure_s: float = 0,
+        stale_s: float = 1000,
+        busy_factor: float = 1,
+        rest_factor: float = 0,
     ) -> Cache[str, int]:
         return Cache(
             self.ask,
             fresh_s=300,
             busy_factor=busy_factor,
             stale_s=stale_s,
+            rest_factor=rest_factor,
             failure_s=failure_s,
             n_kept=2,
             clock=lambda: self.now_s,
@@ -38,6 +44,7 @@ class Source:
     async def ask(self, key: str) -> int:
         self.n_asked += 1
         number = self.n_asked
+        self.now_s += self.takes_s
         await self.may_answer.wait()
         if self.error is not None:
             raise self.error
@@ -104,6 +111,20 @@ async def test_a_value_can_be_made_to_expire(source: Source) -> None:
     assert cache.fresh("ada") is None
     assert cache.latest("ada") == 1
     assert await cache.get("ada") == 2
+
+
+async def test_a_value_that_took_long_stays_for_a_while_after_it_was_made_to_expire(
+    source: Source,
+) -> None:
+    cache = source.cache(rest_factor=10)
+    source.takes_s = 2
+    await cache.get("ada")
+
+    source.now_s = 21
+    cache.expire("ada")
+    assert cache.fresh("ada") == 1
+    source.now_s = 22
+    assert cache.fresh("ada") is None
 
 
 async def test_a_request_continues_although_every_caller_was_cancelled(source: Source) -> None:

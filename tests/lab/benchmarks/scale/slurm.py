@@ -54,7 +54,8 @@ if request["verb"] != "submit":
         "at 2027-01-01T12:00:00 using 8 processors on nodes n00001 in partition gpu"}))
     sys.exit()
 words = dict(word[2:].split("=", 1) for word in request["arguments"] if "=" in word)
-job_id = str(500_000_000 + time.monotonic_ns() // 10_000 % 400_000_000)
+# Launchers start side by side, so no clock tells them apart.
+job_id = str(500_000_000 + int.from_bytes(os.urandom(8), "big") % 400_000_000)
 fields = (job_id, os.environ["FOR_USER"], "RUNNING", "n00001", "2026-01-01T00:00:00",
     "2046-01-01T00:00:00", "7:00:00", "0", words["job-name"], words["comment"], "None")
 with open("@FOLDER@/sessions", "a") as file:
