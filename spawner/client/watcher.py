@@ -108,6 +108,7 @@ class Watcher:
         """Stop watching a job."""
         # A query that is under way may still find it.
         watch.on_news = forget_news
+        self._wanted.discard(watch)
         self._watches.discard(watch)
 
     def watched(self) -> set[JobKey]:

@@ -16,13 +16,13 @@ class SlurmSettings:
     )
     # One squeue for all sessions; with 500 jobs it took 13 ms (Slurm 22.05).
     watch_waiting_s: float = setting(
-        "Seconds between two queries while a session waits or starts.",
+        "Seconds between two queries of the sessions that wait or start.",
         default=2.0,
         lowest=0.5,
         highest=300,
     )
     watch_running_s: float = setting(
-        "Seconds between two queries otherwise.", default=15.0, lowest=1, highest=300
+        "Seconds between two queries of all sessions.", default=15.0, lowest=1, highest=300
     )
     timeout_s: float = setting(
         "Seconds after which a query is abandoned. That ends no session.",
